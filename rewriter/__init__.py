@@ -64,15 +64,12 @@ _MODULES = {
     "register_timeline": "rewriter.timeline.kinds.registry",
 }
 #: What `import rewriter` makes known below it.
-_PACKAGES = {
-    **{name: f"rewriter.{name}" for name in ("connectors", "dbapi", "errors", "timeline")},
-    "spark": "rewriter.integrations.spark",
-}
+_PACKAGES = ("connectors", "dbapi", "errors", "spark", "timeline")
 
 
 def __getattr__(name: str) -> object:
     if name in _PACKAGES:
-        return _import_module(_PACKAGES[name])
+        return _import_module(f"rewriter.{name}")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(_import_module(_MODULES.get(name, "rewriter.dbapi")), name)

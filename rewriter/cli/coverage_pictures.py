@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from rewriter.durable_files import write_whole
+from rewriter.directory_changes import write_whole
 from rewriter.errors import OperationalError
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from rewriter.directory_changes import discard_tree
 from rewriter.display.terminal.pictures import cover_picture
 from rewriter.display.terminal.rendering import render_lines
 from rewriter.errors import Error, InternalError, OperationalError, render
 from rewriter.runtime.connection_settings import default_engine
-from rewriter.safe_removal import discard_tree
 from rewriter.session import Session
 from rewriter.terminal_text import counted
 

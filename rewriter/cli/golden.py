@@ -113,7 +113,7 @@ def init(path: str, execute: tuple[str, ...], source: str | None, engine: str, n
     FILE must not exist. If a query fails, nothing is written, and the exit code is 1.
     """
     from rewriter.cli.catalog import opened_text
-    from rewriter.durable_files import write_whole
+    from rewriter.directory_changes import write_whole
     from rewriter.golden.golden_file import read_golden_file, read_options
     from rewriter.golden.runner import run_report, run_text
     from rewriter.terminal_text import counted

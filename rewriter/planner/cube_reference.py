@@ -68,7 +68,8 @@ class PlannedReference:
 
     ``splits_partitions`` says that the query treats events of one partition differently by their time.
     ``exact_conditions`` are the identities of the conditions, as typed, that the range of the leading time expresses:
-    all rows of the range satisfy them, and no others.
+    all rows of the range satisfy them, and no others. ``implied_edit`` may stand for the first of ``edits`` where an
+    engine computes the query: the cover implies all conditions on time, and nothing else uses it.
     """
 
     reference: ReferencePlan
@@ -76,6 +77,7 @@ class PlannedReference:
     uses: tuple[tuple[Table, tuple[KeyRange, ...], tuple[Selection, ...]], ...]
     splits_partitions: bool = False
     exact_conditions: frozenset[int] = frozenset()
+    implied_edit: Edit | None = None
 
 
 @dataclass
@@ -254,13 +256,54 @@ def _choose_cover(query: CubeQuery) -> None:
 
 def _build_arms(query: CubeQuery) -> None:
     """Replaces the cube's name by the union of its arms."""
-    source = query.source
     query.arms = _arms(query.choice, query.reader, query.demand, query.cube.calendar)
+    query.edits.insert(0, _union_of_arms(query))
+
+
+def _union_of_arms(query: CubeQuery, time: int | None = None) -> Edit:
+    """Returns the edit that replaces the cube's name. With ``time``, the leading time of all rows is that instant."""
+    source = query.source
     read, unread = query.needed_columns.read, query.needed_columns.unread
-    parts: list[Part] = [*arms_module.relation(query.arms, query.cube, read, query.counters.extras, unread)]
+    parts: list[Part] = [*arms_module.relation(query.arms, query.cube, read, query.counters.extras, unread, time)]
     if not source.node.alias:
         parts.append(f" AS {quote_identifier(source.node.name)}")
-    query.edits.insert(0, Edit(source.span, tuple(parts), f"{query.cube.name} becomes {_counted(query.arms)}"))
+    return Edit(source.span, tuple(parts), f"{query.cube.name} becomes {_counted(query.arms)}")
+
+
+def _implied_edit(query: CubeQuery) -> Edit | None:
+    """Returns the edit with one time for all rows, if this changes no result, and saves the engine the computation of
+    each row's time; otherwise ``None``.
+
+    Conditions on the leading time that became its range are true for each instant of it. The time of a row is the start
+    of its period. If all of these starts lie in the range, any other instant of it serves the conditions as well.
+    """
+    is_needed = any(name.lower() == query.cube.times[0].lower() for name in query.needed_columns.read)
+    if not is_needed or not _is_only_bounded(query) or not _is_within_range(query):
+        return None
+    first = query.arms[0]
+    return _union_of_arms(query, first.layout.period.start(first.ranges[0].start))
+
+
+def _is_only_bounded(query: CubeQuery) -> bool:
+    """Tests whether nothing uses a time but conditions that became the range of the leading one."""
+    time = query.time
+    is_used = time.units or time.raw_uses or time.compared_ranges or time.secondary_ranges or query.correlated
+    return time.bounded and not is_used
+
+
+def _is_within_range(query: CubeQuery) -> bool:
+    """Tests whether each row of the arms has the start of its period as its leading time, and that is in the range."""
+    calendar, leading = query.cube.calendar, query.cube.times[0]
+    if not calendar.is_utc or query.choice.raw or not query.arms:
+        return False
+    return all(
+        arm.ranges
+        and not arm.null_time
+        and arm.storage_table.raw is None
+        and arm.storage_table.time.lower() == leading.lower()
+        and not arm.within(leading, calendar) - query.time.requested
+        for arm in query.arms
+    )
 
 
 def _shift_to_zone(query: CubeQuery) -> None:
@@ -348,7 +391,8 @@ def _planned(query: CubeQuery) -> PlannedReference:
     splits_partitions = choice.raw and _splits_partitions(query)
     wheres = [select.args.get("where") for select in (query.block.select, query.select)]
     exact_conditions = time.exact_among([*query.inlined, *typed_conjuncts(*wheres)])
-    return PlannedReference(reference, tuple(query.edits), uses, splits_partitions, exact_conditions)
+    edits = tuple(query.edits)
+    return PlannedReference(reference, edits, uses, splits_partitions, exact_conditions, _implied_edit(query))
 
 
 def _row_aggregates(query: CubeQuery) -> tuple[str, ...]:

@@ -271,7 +271,18 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
         () if settings.derive else _table_aggregates(text, query.resolved, query.prunings),
         clock_readings(text, query.resolved) if settings.clocks and query.planned else (),
         TextEdits(text.text, text.typed, text.replacements(query.edits)) if settings.certify else None,
+        _engine_template(query),
     )
+
+
+def _engine_template(query: QueryPlanning) -> SqlTemplate | None:
+    """Returns the text without what covers imply; ``None`` if it is the text itself."""
+    implied = {
+        id(reference.edits[0]): reference.implied_edit
+        for reference in query.planned
+        if reference.implied_edit is not None
+    }
+    return query.text.apply([implied.get(id(edit), edit) for edit in query.edits]) if implied else None
 
 
 def _placed(query: QueryPlanning, block: Block, source: CubeSource, blocks: dict[int, Block]) -> PlannedReference:

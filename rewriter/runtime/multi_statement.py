@@ -22,9 +22,9 @@ from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.stored_paths import roots_of
 from rewriter.catalog.reading.pending_changes import Pending
 from rewriter.catalog.workspace.workspace import Workspace
+from rewriter.directory_changes import discard_tree, remove_empty
 from rewriter.errors import CommitUnknownError, ConflictError, Error
 from rewriter.runtime.heartbeat import heartbeat
-from rewriter.safe_removal import discard_tree, remove_empty
 from rewriter.uris import is_uri
 
 if TYPE_CHECKING:

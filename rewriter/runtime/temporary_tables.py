@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import DropObject
 from rewriter.catalog.model.temporary_views import NO_VIEWS, OWNER, plainly
+from rewriter.directory_changes import discard_tree
 from rewriter.errors import Error, OperationalError, disk_full, is_disk_full
 from rewriter.runtime.sources import Sources
-from rewriter.safe_removal import discard_tree
 
 if TYPE_CHECKING:
     from rewriter.catalog.catalog import Catalog

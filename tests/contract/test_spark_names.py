@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import rewriter
 from rewriter.errors import AnalysisError, NotSupportedError
 from rewriter.exec.engine import EngineQuery
 from rewriter.exec.spark.engine import SparkEngine
-from rewriter.integrations.spark import SparkLake
+from rewriter.spark import SparkLake
 
 WORLD = """
 CREATE CUBE visits (page STRING, n BIGINT MEASURE COUNT, ms BIGINT MEASURE SUM, at TIMESTAMP TIME);
@@ -195,3 +197,14 @@ def test_functions_of_the_session_are_refused_over_cubes(lake: SparkLake, user: 
             assert query[caught.value.position.start :].startswith("twice(")
     frame = lake.sql("SELECT SUM(n) AS n FROM visits WHERE at < '2024-01-02'")
     assert frame.selectExpr("twice(n)").first()[0] == 2 * FIRST_DAY
+
+
+def test_the_module_is_imported_by_its_name() -> None:
+    """In a process of its own: here it is imported already."""
+    for statement in (
+        "import rewriter.spark",
+        "from rewriter.spark import register",
+        "import rewriter as r; r.spark",
+    ):
+        run = subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True, check=False)
+        assert run.returncode == 0, (statement, run.stderr)

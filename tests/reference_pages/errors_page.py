@@ -26,6 +26,7 @@ CLASSES = {
     "23": "integrity constraint violation",
     "25": "invalid transaction state",
     "2B": "dependent objects still exist",
+    "38": "an error of a function of the user",
     "40": "transaction rollback: run the transaction again",
     "42": "syntax error or access rule violation: names, types, clauses",
     "53": "insufficient resources",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.durable_files import sync_directory, write_whole
+from rewriter.directory_changes import sync_directory, write_whole
 
 
 def test_a_file_is_replaced_or_kept(tmp_path: Path) -> None:

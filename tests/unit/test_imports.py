@@ -16,11 +16,10 @@ MODULES = sorted(ROOT.rglob("*.py"))
 COMMON = {
     "cancellation.py",
     "data_formats.py",
-    "durable_files.py",
+    "directory_changes.py",
     "errors.py",
     "gc_pause.py",
     "lazy_dataclass.py",
-    "safe_removal.py",
     "scratch_directories.py",
     "terminal_text.py",
     "uris.py",

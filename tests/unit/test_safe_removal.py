@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.safe_removal import (
+from rewriter.directory_changes import (
     discard_tree,
     files_below,
     link_in,

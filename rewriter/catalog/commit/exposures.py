@@ -40,7 +40,7 @@ from rewriter.catalog.model.stored_rows import properties_in
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
-from rewriter.safe_removal import discard_tree, make_directory
+from rewriter.directory_changes import discard_tree, make_directory
 from rewriter.uris import is_uri
 
 if TYPE_CHECKING:

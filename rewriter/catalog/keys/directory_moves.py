@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys.paths import default_directory
 from rewriter.catalog.model.stored_paths import MOVING
-from rewriter.durable_files import sync_directory
+from rewriter.directory_changes import remove_file, sync_directory
 from rewriter.errors import Error, IntegrityError, NotSupportedError, OperationalError
 from rewriter.lazy_dataclass import dataclass
-from rewriter.safe_removal import remove_file
 from rewriter.uris import is_uri
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from rewriter.catalog.model.stored_paths import loaded_path, stored
 from rewriter.catalog.model.temporary_views import with_typed_names
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.path_upgrade import give_up_copies, give_up_former_places, replace_prefixes
-from rewriter.durable_files import write_whole
+from rewriter.directory_changes import write_whole
 from rewriter.errors import OperationalError
 from rewriter.lazy_dataclass import dataclass
 from rewriter.uris import is_uri

@@ -159,7 +159,7 @@ def _above(path: str) -> Iterator[str]:
 
 
 def roots_of(table: Table, warehouse: Path) -> tuple[str, ...]:
-    """Returns the roots of ``rewriter.safe_removal`` for a table: named paths, which may be links or lie behind one.
+    """Returns the roots of ``directory_changes`` for a table: named paths, which may be links or lie behind one.
 
     For a managed table it is the warehouse, or the LOCATION of its database; for an external one its own LOCATION.
     """

@@ -16,9 +16,9 @@ from rewriter.cancellation import Cancellation, cancellable, check_cancellation
 from rewriter.catalog.filesystems.object_files import repeated
 from rewriter.catalog.filesystems.reading import stored_size
 from rewriter.catalog.filesystems.registry import store_of
+from rewriter.directory_changes import make_directory
 from rewriter.errors import Error, OperationalError, disk_full, is_disk_full
 from rewriter.lazy_dataclass import dataclass
-from rewriter.safe_removal import make_directory
 from rewriter.uris import is_uri, shown
 
 _PIECE = 1 << 20
@@ -48,7 +48,7 @@ def copy_files(copies: Sequence[FileCopy], roots: Sequence[str], advance: Callab
     """Copies files, several at a time, and compares each copy with its original: byte by byte if both are local,
     otherwise by size and checksum. A target must not exist.
 
-    ``roots`` are the roots of local targets (``rewriter.safe_removal``); ``advance`` is called with the bytes of each
+    ``roots`` are the roots of local targets (``directory_changes``); ``advance`` is called with the bytes of each
     file that is done. Raises ``OperationalError``: FAILED_READ_FILE, FAILED_WRITE_FILE, and COPY_DIFFERS for a copy
     that is not its original. What was written stays then. After an error, or when the statement is canceled, what has
     begun ends soon; a store that does not respond is waited for some seconds only. Reads each original once and each

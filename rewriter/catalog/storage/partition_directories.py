@@ -19,10 +19,10 @@ from rewriter.catalog.filesystems.registry import current, store_of, using
 from rewriter.catalog.filters.predicates import AllOf, AnyOf, Computed, FieldsIn, NotOfNulls, ScanFilter
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.paths import has_value_directories, is_hidden, level_text, level_value
+from rewriter.directory_changes import make_directory
 from rewriter.errors import DataError, OperationalError
 from rewriter.gc_pause import paused
 from rewriter.lazy_dataclass import dataclass
-from rewriter.safe_removal import make_directory
 from rewriter.uris import is_uri
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rewriter.catalog.storage.data_files import FoundFile
-from rewriter.durable_files import write_whole
+from rewriter.directory_changes import write_whole
 from rewriter.errors import ConflictError, IntegrityError, OperationalError
 from rewriter.lazy_dataclass import dataclass
 

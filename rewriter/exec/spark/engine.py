@@ -255,13 +255,10 @@ class SparkEngine:
         The query is analyzed in the connection's own session: literals, casts and time zones mean there what they mean
         in every query.
         """
-        from rewriter.exec.spark.session import check_reading_settings, frame_of_session, register_data_sources
-
         started = self._awaited_spark()
-        session, given = started.session, None if is_connect(self._given) else self._given
-        if given is not None:
-            check_reading_settings(given, query)
-            register_data_sources(given)
+        session = started.session
+        if not isinstance(started, ConnectedSpark):
+            started.prepare_given(query)
         with self._lock:
             if self._scratch is None:
                 raise engine_closed()
@@ -286,13 +283,11 @@ class SparkEngine:
                 if may_keep:
                     self._views.keep(query, session, views)
             frame = started.analyze(query, session, arguments(query, session))
-            if is_connect(session):
+            if isinstance(started, ConnectedSpark):
                 return frame  # Its server looks up the views each time.
             # An analyzed plan has the files, and needs no views.
             close()
-            # Columns of its own: two DataFrames over the same files can be told apart in a join.
-            own_frame = frame.toDF(*frame.columns)
-            return own_frame if given is None else frame_of_session(own_frame, given)
+            return started.for_user(frame)
 
         try:
             with self._errors(started, query.sql, None, query.relations):

@@ -35,6 +35,8 @@ _WORKER_PYTHON = re.compile(
     + r")'|"
     r"PyArrow [^\n]*must be installed[^\n]*)"
 )
+#: What Python reports of an error in a worker: behind the lines of its stack, its type and its message.
+_PYTHON_ERROR = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*([^\s].*)")
 #: A setting that a message proposes, and its value.
 _PROPOSAL = re.compile(r'"?(spark\.[\w.]*\w)"?(?: to | as |=)"?(\w+)"?')
 _STATE = re.compile(r"\s*SQLSTATE: ([0-9A-Z]{5})")
@@ -66,6 +68,14 @@ def translate_error(error: BaseException, sql: str, directory: str | None = None
     exhausted = out_of_memory(f"{error}\n{text}") if _may_be_of_memory(error) else None
     if exhausted is not None:
         return exhausted
+    python_errors = _PYTHON_ERROR.findall(text) or _PYTHON_ERROR.findall(str(error))
+    if python_errors:
+        return EngineError(
+            f"Python code failed in a worker of Spark: {python_errors[-1].strip()}",
+            condition="PYTHON_EXCEPTION",
+            sqlstate="38000",
+            hint="Correct the function, or exclude the values that it does not take.",
+        )
     cause = _remote_cause(error, text)
     condition, state = _declared(error) if cause is None else (None, None)
     text = text if cause is None else cause

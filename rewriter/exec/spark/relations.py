@@ -16,9 +16,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, reduce
-from operator import or_
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rewriter.catalog.model.objects import Column
@@ -40,6 +39,7 @@ from rewriter.exec.spark.object_files import path_sql, refuse_python_reader, spa
 from rewriter.exec.spark.session_kinds import functions_of, is_connect
 from rewriter.exec.spark.single_column_csv import csv_lines
 from rewriter.exec.spark.worker_files import worker_rows
+from rewriter.exec.translate.store_assignment import SPARK
 from rewriter.uris import is_uri
 
 if TYPE_CHECKING:
@@ -222,9 +222,7 @@ class Views:
 
     def _selected_parts(self, relation: Relation, paths: Sequence[str], runs: Sequence[ValueRun]) -> DataFrame:
         """Returns the rows of packed files in the partitions of these runs, whose values the files store."""
-        return self._packed(relation, paths).where(
-            _is_in_runs(relation.partition_columns, runs, functions_of(self._session))
-        )
+        return self._packed(relation, paths).where(_is_in_runs(relation.partition_columns, runs))
 
     def _packed_parts(self, relation: Relation, files: Sequence[ScanFile]) -> DataFrame:
         """Returns the rows of parts of packed files, joined with the values of their partitions by the file and the
@@ -352,37 +350,43 @@ def file_uri(path: str) -> str:
     return "file:" + quote(path, safe="/-_.!~*'()=:@&+$,;")
 
 
-def _is_in_runs(columns: Sequence[Column], runs: Sequence[ValueRun], functions: Any) -> Any:
-    """Returns the condition that the partition columns have the values of one of these runs.
+def _is_in_runs(columns: Sequence[Column], runs: Sequence[ValueRun]) -> str:
+    """Returns the SQL that the partition columns have the values of one of these runs: one call of Spark, where a
+    column object would cost ten for each of its parts.
 
     No column is equal to one literal: Spark would put that literal into the other conditions of a query, compute them
     for a partition that they exclude, and raise the error of a value that no row has.
     """
-    col, lit = functions.col, functions.lit
-
-    def literal(column: Column, value: str | None) -> Any:
-        return lit(value).cast(_read_type(column.type))
-
     *leading_columns, last = columns
-    last_column = col(identifier(last.name))
-    condition = lit(False)
+    alternatives = []
     for leading, runs_of_leading in by_leading_values(runs).items():
         values = [run.first for run in runs_of_leading if run.first == run.last and run.first is not None]
-        ranges = [run for run in runs_of_leading if run.first != run.last]
+        ranges = [(run.first, run.last) for run in runs_of_leading if run.first != run.last]
         if len(values) == 1:
-            ranges.append(ValueRun((), values[0], values[0]))
-        tests = [last_column.between(literal(last, run.first), literal(last, run.last)) for run in ranges]
+            ranges.append((values[0], values[0]))
+        tests = [_is_between(last, first, latest) for first, latest in ranges]
         if len(values) > 1:
-            tests.append(last_column.isin([literal(last, value) for value in values]))
+            tests.append(f"{identifier(last.name)} IN ({', '.join(_value(last, value) for value in values)})")
         if any(run.first is None for run in runs_of_leading):
-            tests.append(last_column.isNull())
-        alternative = reduce(or_, tests)
-        for column, value in zip(leading_columns, leading, strict=True):
-            name = col(identifier(column.name))
-            equal_value = literal(column, value)
-            alternative &= name.isNull() if value is None else name.between(equal_value, equal_value)
-        condition = condition | alternative
-    return condition
+            tests.append(f"{identifier(last.name)} IS NULL")
+        conditions = [
+            f"{identifier(column.name)} IS NULL" if value is None else _is_between(column, value, value)
+            for column, value in zip(leading_columns, leading, strict=True)
+        ]
+        alternatives.append(" AND ".join([*conditions, f"({' OR '.join(tests)})"]))
+    return " OR ".join(f"({alternative})" for alternative in alternatives)
+
+
+def _is_between(column: Column, first: str | None, last: str | None) -> str:
+    name = identifier(column.name)
+    return f"{name} >= {_value(column, first)} AND {name} <= {_value(column, last)}"
+
+
+def _value(column: Column, value: str | None) -> str:
+    """Returns the SQL of a partition's value. Without one, it is NULL, and no row is equal to it."""
+    # Spark would put the value of a setting in the place of its name in ``${…}``.
+    literal = "NULL" if value is None else SPARK.literal(value).replace("$", "\\u0024")
+    return f"CAST({literal} AS {_read_type(column.type)})"
 
 
 def _declared(frame: DataFrame, relation: Relation) -> DataFrame:

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import threading
+import uuid
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -72,6 +73,12 @@ class StartedSpark:
         self, session: SparkSession, small_session: SparkSession, owner: bool, given: SparkSession | None = None
     ) -> None:
         self._functions = BorrowedFunctions(given)
+        self._given = given
+        self._given_has_sources = False
+        jvm: Any = session.sparkContext._jvm
+        # Each part of a name of the JVM is a call.
+        self._set_active_session = jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession
+        self._dataset_of_rows = jvm.org.apache.spark.sql.classic.Dataset.ofRows
         self.session = session
         self.small_session = small_session
         self.address = str(session.sparkContext.master)
@@ -92,10 +99,32 @@ class StartedSpark:
         """Adds the jobs of this thread, from now on, to a group that ``cancel`` stops."""
         context = session.sparkContext
         # Data sources are looked up in the session that is active in the thread.
-        context._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)
+        self._set_active_session(session._jsparkSession)
         context.setJobGroup(group, description, False)
         # Tasks have the settings of the session only in jobs that Spark itself runs for a query.
         context.setLocalProperty(_BATCH_BYTES, _SESSION_SETTINGS[_BATCH_BYTES])
+
+    def prepare_given(self, query: EngineQuery) -> None:
+        """Makes the session that was handed in ready for DataFrames over the relations of a query. Raises
+        ``NotSupportedError`` SPARK_SETTING_CHANGES_RESULTS.
+        """
+        if self._given is not None:
+            _check_reading_settings(self._given, query)
+            if not self._given_has_sources:
+                register_data_sources(self._given)
+                self._given_has_sources = True
+
+    def for_user(self, frame: DataFrame) -> DataFrame:
+        """Returns an analyzed DataFrame as one of the session that was handed in, if there is one. Its columns are its
+        own: two DataFrames over the same files can be told apart in a join.
+        """
+        from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
+
+        own_frame = frame.toDF(*frame.columns)
+        if self._given is None:
+            return own_frame
+        analyzed = own_frame._jdf.queryExecution().analyzed()
+        return ClassicFrame(self._dataset_of_rows(self._given._jsparkSession, analyzed), self._given)
 
     def cancel(self, group: str) -> None:
         """Stops the jobs of the group, from any thread, and the jobs that it would start. Its queries then fail."""
@@ -466,11 +495,11 @@ _PUSHDOWNS = (
 )
 
 
-def check_reading_settings(session: SparkSession, query: EngineQuery) -> None:
+def _check_reading_settings(session: SparkSession, query: EngineQuery) -> None:
     """Raises ``NotSupportedError`` SPARK_SETTING_CHANGES_RESULTS where a setting of a classic session would change the
     rows that a query, once it is analyzed, reads of its relations.
     """
-    for name, value in session.conf.getAll.items():
+    for name, value in _explicit_settings(session).items():
         setting = engine_setting(name)
         is_ours = setting is None or setting.accepts(value) or name in _READ_BY_ANALYSIS
         # Our own sessions have a static setting, too.
@@ -491,6 +520,16 @@ def check_reading_settings(session: SparkSession, query: EngineQuery) -> None:
                 raise _setting_changes_results(name, value, f'spark.conf.set("{name}", "false")')
 
 
+#: Stands between the settings in a text.
+_SEPARATOR = f"\x01{uuid.uuid4().hex}\x01"
+
+
+def _explicit_settings(session: Any) -> dict[str, str]:
+    """Returns ``conf.getAll`` of a classic session in four calls of the JVM, where that takes two for each setting."""
+    settings = session._jsparkSession.sessionState().conf().getAllConfs().mkString(_SEPARATOR)
+    return dict(setting.split(" -> ", 1) for setting in settings.split(_SEPARATOR) if setting)
+
+
 def _setting_changes_results(name: str, value: str, remedy: str) -> NotSupportedError:
     return NotSupportedError(
         f"With {name} = {value}, Spark could skip rows of these files, or read other values of them.",
@@ -498,15 +537,6 @@ def _setting_changes_results(name: str, value: str, remedy: str) -> NotSupported
         object=name,
         hint=f"Call {remedy} in your session before you make the DataFrame, and leave it so while you use it.",
     )
-
-
-def frame_of_session(frame: DataFrame, session: SparkSession) -> DataFrame:
-    """Returns an analyzed DataFrame as one of another session of the same classic Spark."""
-    from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
-
-    datasets: Any = session.sparkContext._jvm.org.apache.spark.sql.classic.Dataset
-    analyzed = frame._jdf.queryExecution().analyzed()
-    return ClassicFrame(datasets.ofRows(session._jsparkSession, analyzed), session)
 
 
 class BorrowedFunctions:

@@ -8,11 +8,13 @@ holds a batch, which Spark limits to ``spark.sql.execution.arrow.maxBytesPerBatc
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from rewriter.errors import NotSupportedError
 from rewriter.exec.spark.session_kinds import is_connect
 
 if TYPE_CHECKING:
@@ -177,10 +179,24 @@ class ArrowPartitions:
         self._largest = max(self._largest, size // len(partitions))
 
 
+#: A VARIANT, or a type with one inside, in the JSON of a type.
+_VARIANT = re.compile(r'"(?:type|elementType|keyType|valueType)":\s*"variant"')
+
+
 def arrow_schema(frame: DataFrame) -> pa.Schema:
-    """Returns the columns of a frame as Arrow has them. May ask Spark, about 10 ms."""
+    """Returns the columns of a frame as Arrow has them. May ask Spark, about 10 ms. Raises ``NotSupportedError``
+    UNSUPPORTED_DATATYPE for a VARIANT, which Arrow would have as the bytes of Spark's encoding.
+    """
     from pyspark.sql.pandas.types import to_arrow_schema
 
+    for field in frame.schema.fields:
+        if _VARIANT.search(field.json()):
+            raise NotSupportedError(
+                f"The column {field.name} of the result is a VARIANT, which has no value outside of Spark.",
+                condition="UNSUPPORTED_DATATYPE",
+                object=field.name,
+                hint="Write to_json(…) for its text, or variant_get(…, '$.a', 'int') for a value in it.",
+            )
     return to_arrow_schema(
         frame.schema, error_on_duplicated_field_names_in_struct=True, timezone="UTC", prefers_large_types=False
     )

@@ -45,10 +45,12 @@ def relation(
     columns: Sequence[str],
     extras: Mapping[str, Extra] | None = None,
     unread: Sequence[str] = (),
+    time: int | None = None,
 ) -> list[str | TableToken]:
     """``(SELECT … UNION ALL SELECT …)`` over the arms, with ``columns`` of the cube in that order; without arms an
     empty relation. ``extras`` are further columns, by name: each returns its expression over an arm's table.
-    ``unread`` are columns of the cube that the query names and nobody reads: they are NULL.
+    ``unread`` are columns of the cube that the query names and nobody reads: they are NULL. With ``time``, an instant,
+    the leading time of all rows is this one.
     """
     if not arms:
         return [f"({_empty(cube, (*columns, *unread), extras or ())})"]
@@ -58,6 +60,8 @@ def relation(
 
     def typed_column(arm: Arm, name: str) -> str:
         """Returns the value of a column in an arm's rows, with the type that it has in the relation."""
+        if time is not None and name.lower() == cube.times[0].lower():
+            return timestamp_literal(time)
         value, type_ = arm_column(arm, name, cube), types.get(name.lower())
         if type_ is None or type_ == stored_types[id(arm)].get(name.lower()):
             return value

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, assert_never
 from rewriter.catalog.model.changes import CreateObject, DropObject
 from rewriter.catalog.model.objects import Column, Fact, Table, parts_of
 from rewriter.catalog.store import stream_runs
+from rewriter.directory_changes import discard_tree
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families.cube_from import CreateCubeFrom, EventMeasure
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn
@@ -32,7 +33,6 @@ from rewriter.planner.text.literals import string_literal
 from rewriter.runtime.result import Result, listing, strings
 from rewriter.runtime.statement_context import single
 from rewriter.runtime.statement_runners import runs
-from rewriter.safe_removal import discard_tree
 from rewriter.statements.define.cubes import build_cube
 from rewriter.statements.define.facts import build_fact
 from rewriter.statements.define.show_create import laid_out

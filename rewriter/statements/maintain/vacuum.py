@@ -36,12 +36,20 @@ from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column
 from rewriter.catalog.model.stored_paths import is_in
 from rewriter.catalog.model.temporary_views import with_typed_names
 from rewriter.catalog.storage.partition_directories import folders_in, names_in
+from rewriter.directory_changes import (
+    Entry,
+    files_below,
+    link_in,
+    remove_directory,
+    remove_empty,
+    remove_file,
+    remove_tree,
+)
 from rewriter.errors import DataError, OperationalError
 from rewriter.grammar.families import maintenance as s
 from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.result import Result, Row, listing
 from rewriter.runtime.statement_runners import runs
-from rewriter.safe_removal import Entry, files_below, link_in, remove_directory, remove_empty, remove_file, remove_tree
 from rewriter.statements.resolve.locations import root_of_cluster
 from rewriter.statements.write.insert import STAGING
 from rewriter.statements.write.multi_insert import SOURCE

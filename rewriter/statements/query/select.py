@@ -272,6 +272,10 @@ def _is_listed(use: TableUse) -> bool:
     return use.table.kind is TableKind.MANAGED
 
 
+#: The engines for which the computation of each row's time is left out where the cover implies the conditions on it.
+_WITH_ENGINE_TEMPLATE = frozenset({"spark"})
+
+
 def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
     computed = computed_query(plan, context)
     if computed is not None:
@@ -294,7 +298,8 @@ def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
         relations.append(relation)
         size = sum([file.bytes for file in relation.files])
         scans.append(_scan(use.table, partitions, len({file.path for file in relation.files}), size, context))
-    sql = plan.template.render(lambda table: names[table.id])
+    template = plan.engine_template if context.engine_name in _WITH_ENGINE_TEMPLATE else None
+    sql = (template or plan.template).render(lambda table: names[table.id])
     cover = plan.coverage.summary
     engine_query = EngineQuery(
         sql,

@@ -21,8 +21,8 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.partition_commit import SUCCESS_FILE, CommittedPartition, PartitionCommitRule, rule_of
 from rewriter.catalog.model.stored_paths import roots_of
 from rewriter.connectors.commit_policies import commit_policy
+from rewriter.directory_changes import make_directory, remove_file
 from rewriter.errors import AnalysisError, OperationalError
-from rewriter.safe_removal import make_directory, remove_file
 from rewriter.statements.write.event_times import latest_event
 from rewriter.uris import is_uri
 

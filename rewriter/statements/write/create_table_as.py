@@ -18,6 +18,7 @@ from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.changes import AddPartitions, Change, CreateObject, PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import Column, Partition, Table
 from rewriter.catalog.storage.data_files import directory
+from rewriter.directory_changes import remove_empty
 from rewriter.errors import AnalysisError, Error, OperationalError
 from rewriter.grammar.datatypes import check_type_depth
 from rewriter.grammar.families import tables as s
@@ -26,7 +27,6 @@ from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.result import Result, ShadowProof
 from rewriter.runtime.statement_runners import runs
-from rewriter.safe_removal import remove_empty
 from rewriter.statements.define.tables import CreationTarget, referred, split_columns
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare, start_proof, with_proof

@@ -19,9 +19,9 @@ from rewriter.catalog.model.stored_paths import link_not_followed
 from rewriter.catalog.storage.data_files import FoundFile, directory, external_files, external_paths
 from rewriter.catalog.storage.partition_directories import in_parallel, printable
 from rewriter.data_formats import known_format
+from rewriter.directory_changes import link_in
 from rewriter.errors import IntegrityError, OperationalError
 from rewriter.lazy_dataclass import dataclass
-from rewriter.safe_removal import link_in
 from rewriter.statements.query.select import selected_partitions
 from rewriter.statements.resolve.location_conflicts import check_partition_locations, check_partitions_apart
 from rewriter.statements.resolve.partition_specs import check_unmoved

@@ -26,6 +26,7 @@ from rewriter.catalog.model.changes import AddPartitions, Batch, Change, Partiti
 from rewriter.catalog.model.objects import Column, DataFile, Partition, PartitionValues, Table
 from rewriter.catalog.storage.data_files import directory
 from rewriter.catalog.storage.discovered_partitions import discovered
+from rewriter.directory_changes import discard_tree, make_directory, move_file, remove_file
 from rewriter.errors import (
     AnalysisError,
     CommitUnknownError,
@@ -44,7 +45,6 @@ from rewriter.grammar.terms import Query
 from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
-from rewriter.safe_removal import discard_tree, make_directory, move_file, remove_file
 from rewriter.statements.define.mark_complete import check_window, loaded_window
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.not_null_measures import check_not_null

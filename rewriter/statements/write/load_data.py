@@ -17,6 +17,7 @@ from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.proofs import BY_LOAD_DATA
 from rewriter.catalog.storage.data_files import FoundFile, expand
 from rewriter.data_formats import DATA_FORMATS
+from rewriter.directory_changes import remove_file
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, disk_full, is_disk_full
 from rewriter.exec.data_files import stored_columns, stored_rows
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
@@ -24,7 +25,6 @@ from rewriter.grammar.families import writes as s
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
-from rewriter.safe_removal import remove_file
 from rewriter.statements.query.not_null_measures import check_not_null
 from rewriter.statements.query.words_relied_on import first_write
 from rewriter.statements.resolve.locations import refuse_external_write

@@ -25,12 +25,12 @@ from rewriter.catalog.model.changes import AddPartitions, CommitBatch, WritePart
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
 from rewriter.catalog.model.stored_paths import link_not_followed, roots_of
+from rewriter.directory_changes import discard_tree, make_directory
 from rewriter.errors import CommitUnknownError, Error, OperationalError, disk_full, is_disk_full
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.validity import is_bounded, window
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.result import ShadowProof, Stats
-from rewriter.safe_removal import discard_tree, make_directory
 from rewriter.scratch_directories import ScratchDirectory
 from rewriter.statements.query.select import selected_partitions
 from rewriter.statements.write.external_base_changes import Listing, listed_again

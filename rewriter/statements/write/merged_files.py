@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import CompactedPartition, CompactPartitions
 from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
+from rewriter.directory_changes import make_directory, move_file, remove_empty, remove_file
 from rewriter.errors import OperationalError
 from rewriter.exec.engine import EngineQuery, Packing, Write, WrittenFile, scan_file, table_relation
 from rewriter.grammar.unparse import quote_name
 from rewriter.runtime.heartbeat import heartbeat
-from rewriter.safe_removal import make_directory, move_file, remove_empty, remove_file
 from rewriter.statements.resolve.locations import refuse_spark_write
 from rewriter.statements.write.managed_write import make_write_directory, removed_on_failure, removed_on_refusal
 from rewriter.statements.write.sink_choice import grouped_sink

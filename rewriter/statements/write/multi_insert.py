@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.merged_changes import with_merged_inserts
 from rewriter.catalog.keys.values import partition_name
+from rewriter.directory_changes import discard_tree
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, disk_full, is_disk_full
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.exec.formats.parquet import WRITER as PARQUET
@@ -27,7 +28,6 @@ from rewriter.planner.model.plan import Coverage, quote_identifier
 from rewriter.planner.shared_source import Shared, shared_part
 from rewriter.runtime.result import Result, Scan, Stats
 from rewriter.runtime.statement_runners import runs
-from rewriter.safe_removal import discard_tree
 from rewriter.statements.define.mark_complete import loaded_window
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from rewriter.catalog.model.objects import Column
 from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, TEXTFILE
 from rewriter.data_formats import DATA_FORMATS
+from rewriter.directory_changes import discard_tree
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, Span, disk_full, is_disk_full
 from rewriter.exec.data_files import write_empty
 from rewriter.exec.engine import Write, WrittenFile
@@ -24,7 +25,6 @@ from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.terms import ColumnDef, Name
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
-from rewriter.safe_removal import discard_tree
 from rewriter.statements.define.tables import check_columns_of_format, new_column
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare

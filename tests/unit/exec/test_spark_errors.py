@@ -60,6 +60,20 @@ def test_an_error_of_memory_names_its_cause_and_the_setting(text: str, reason: s
     assert f"spark.{setting}" in str(error.hint)
 
 
+def test_a_python_function_that_fails_names_its_error() -> None:
+    """The stack of the worker is left out; of two errors, the one that was raised last counts."""
+    text = (
+        "[PYTHON_EXCEPTION] An exception was thrown from the Python worker: Traceback (most recent call last):\n"
+        '  File "worker.py", line 3, in main\n    process()\n'
+        "    ~~~~~~~^^\nKeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\n"
+        'Traceback (most recent call last):\n  File "<stdin>", line 1, in fail\n__main__.Mine: bad value 3\n'
+        "second line\n\n\tat org.apache.spark.api.python.BasePythonRunner"
+    )
+    error = translate_error(RuntimeError(text), "SELECT fail(a) FROM t")
+    assert (type(error), error.condition) == (EngineError, "PYTHON_EXCEPTION")
+    assert error.message == "Python code failed in a worker of Spark: __main__.Mine: bad value 3"
+
+
 def test_a_value_that_speaks_of_memory() -> None:
     from pyspark.errors import NumberFormatException
 

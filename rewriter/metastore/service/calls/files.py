@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import DEFAULT_DATABASE, Namespace, Table
+from rewriter.directory_changes import discard_tree, make_directory, remove_directory
 from rewriter.metastore.descriptors import MANAGED, PURGE, kept
-from rewriter.safe_removal import discard_tree, make_directory, remove_directory
 
 if TYPE_CHECKING:
     from rewriter.catalog.catalog import Catalog

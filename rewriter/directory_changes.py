@@ -1,4 +1,5 @@
-"""Removal of files and directories that follows no link: every removal from a warehouse goes through this module.
+"""Changes of directories on this machine: removal that follows no link, and files that appear with their whole content.
+Every removal from a warehouse goes through this module.
 
 A path is given with its roots, the directories below which something may be removed. A root may be a link, or lie
 behind one, because a user named it. Every directory below it is opened from the one above, by its handle. A
@@ -12,6 +13,7 @@ import errno
 import os
 import shutil
 import stat
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
@@ -200,3 +202,49 @@ def _found_root(path: str, roots: Sequence[str], after: int) -> str | None:
             return path[:end]
         end = path.find(os.sep, end + 1)
     return None
+
+
+# Files that appear with their whole content, and directories whose entries are on the disk.
+
+#: The errors of file systems that cannot force a directory to disk, and of directories that this user may only write.
+_UNSUPPORTED = frozenset({errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM})
+
+
+def write_whole(path: str, text: str, *, replace: bool) -> bool:
+    """Writes a file that appears with its whole content, which then is on the disk, in UTF-8.
+
+    Returns False, and changes nothing, if the file exists and is not to be replaced. Raises ``OSError``. A process that
+    is killed leaves the old file or the new one, and may leave a hidden file beside it.
+    """
+    folder, name = os.path.split(path)
+    unfinished = os.path.join(folder, f".{name}-{uuid.uuid4().hex}")
+    try:
+        with open(unfinished, "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if replace:
+            os.replace(unfinished, path)
+        else:
+            try:
+                os.link(unfinished, path)
+            except FileExistsError:
+                return False
+    finally:
+        with suppress(OSError):
+            os.unlink(unfinished)
+    sync_directory(folder)
+    return True
+
+
+def sync_directory(folder: str) -> None:
+    """Forces the entries of a directory to disk, if its file system supports that. Raises ``OSError``."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
