@@ -9,8 +9,11 @@ from rewriter.exec.engine import (
     disk_content,
 )
 
-#: Errors raised by ``error()`` in our SQL: anchored, because DuckDB quotes the SQL behind errors of its own.
-_OWN_ERROR = re.compile(r"(?:[A-Za-z ]+ Error: )?\[([A-Z][A-Z_.]+)\] (.*)", re.DOTALL)
+#: Errors raised by ``error()`` in our SQL, and by casts of such texts in windows: anchored, because DuckDB quotes the
+#: SQL behind errors of its own.
+_OWN_ERROR = re.compile(
+    r"(?:[A-Za-z ]+ Error: )?(?:Could not convert string ')?\[([A-Z][A-Z_.]+)\] (.*?)(?:' to INT8.*)?$", re.DOTALL
+)
 #: A column of a subquery or a macro as the translation calls it.
 _INTERNAL_NAME = re.compile(r'[Cc]olumn "(?:s\d+\.)?(?:c\d+|[a-z])"')
 _QUOTED_PATH = re.compile(r"[\"'](/[^\"']*)[\"']")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -163,9 +164,12 @@ def _key(e: Expressions, sort_key: exp.Expr, value: Typed) -> Typed:
     e.allow_only(sort_key, "this", "desc", "nulls_first")
     nulls = "FIRST" if sort_key.args.get("nulls_first") else "LAST"
     direction = f"{'DESC' if sort_key.args.get('desc') else 'ASC'} NULLS {nulls}"
-    return Typed(f"{value.sql} {direction}", VOID, None if value.name is None else f"{value.name} {direction}")
+    # DuckDB refuses error() there. A text that is no number fails as well, and TINYINT widens no other type.
+    sql = _DIVISION_BY_ZERO.sub(r"CAST(\1 AS TINYINT)", value.sql)
+    return Typed(f"{sql} {direction}", VOID, None if value.name is None else f"{value.name} {direction}")
 
 
+_DIVISION_BY_ZERO = re.compile(r"error\(('\[[A-Z_]+\] Division by zero\.')\)")
 _Rule = Callable[[Expressions, AggregateCall, Scope], _Function]
 
 
