@@ -27,6 +27,8 @@ from rewriter.statements.resolve.fact_periods import StoredPeriod, stored_period
 from rewriter.statements.write.external_base_changes import note_changed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rewriter.planner.model.plan import CoverPart
     from rewriter.runtime.statement_context import Context
     from rewriter.timeline.ranges import RangeSet
@@ -42,10 +44,10 @@ class _Pending:
     stored: StoredPeriod
     ordinals: list[int]
 
-    def take(self, most: int) -> RangeSet:
-        """Takes periods away, and returns their time."""
+    def take(self, most: int) -> Sequence[int]:
+        """Takes the ordinals of up to ``most`` periods away, and returns them."""
         taken, self.ordinals = self.ordinals[:most], self.ordinals[most:]
-        return time_of_ordinals(self.stored.period, taken)
+        return taken
 
 
 @runs(ProveRollups)
@@ -68,12 +70,12 @@ def prove_rollups(statement: ProveRollups, context: Context) -> Result:
         place = rollups.stored.table.table, rollups.stored.period.name
         size = min(statement.earlier.sizes.get(place, _FIRST_PARTITIONS), most)
         begun = time.monotonic()
-        requested = rollups.take(size)
-        _compare(rollups.stored, requested, statement, context)
+        taken = rollups.take(size)
+        _compare(rollups.stored, time_of_ordinals(rollups.stored.period, taken), statement, context)
         pending = [rollups for rollups in pending if rollups.ordinals]
         context = context.renewed()
         now = time.monotonic()
-        most -= size
+        most -= len(taken)
         seconds_left = statement.seconds - (now - started)
         # So large that the next comparison, here or in the next proof, ends in time if a partition takes as long.
         time_of_next = seconds_left if seconds_left > 0 else statement.seconds

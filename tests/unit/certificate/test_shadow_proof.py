@@ -213,6 +213,24 @@ def test_other_values_are_refused(connection: Connection, value: str) -> None:
         connection.execute(f"SET rewriter.verify = '{value}'")
 
 
+def test_a_proof_compares_the_rollups_of_all_tables(tmp_path: Path) -> None:
+    with rewriter.connect(tmp_path / "w", engine="duckdb") as connection:
+        for statement in (
+            "CREATE CUBE c (k STRING, n BIGINT MEASURE COUNT, t TIMESTAMP TIME)",
+            "CREATE TABLE h (k STRING, n BIGINT) PARTITIONED BY (dt STRING)",
+            "CREATE FACT f OF CUBE c STORED IN (TABLE h PERIOD HOURLY PARTITIONED BY t AS (dt)) "
+            "ROLLUPS (DAILY, MONTHLY)",
+            "INSERT INTO h MARK COMPLETE FROM '2024-01-01' TO '2024-02-04' VALUES ('a', 2, '2024-01-05-03')",
+            "REFRESH FACT f",
+            "SET rewriter.verify = 100%",
+        ):
+            connection.execute(statement)
+        cursor = connection.execute("SELECT SUM(n) FROM c WHERE t >= '2024-01-01' AND t < '2024-02-04'")
+        cursor.fetchall()
+        assert proof_of(cursor).wait(300)
+        assert (proof_of(cursor).compared, proof_of(cursor).partitions) == (4, 4)
+
+
 @pytest.mark.filterwarnings("ignore:days DAILY")
 def test_a_proof_of_some_of_the_queries_compares_a_part(connection: Connection) -> None:
     """Three proofs compare all forty: a sixth of them would be less than the first comparison has."""
