@@ -575,31 +575,30 @@ _KEYWORDS = {"NOT", "CASE", "CAST", "TRUE", "FALSE", "NULL", "EXISTS", "INTERVAL
 def _condition_in(tokens: Sequence[str]) -> exp.Expr | None:
     """Returns the tree of comparisons of columns with literals, under AND and OR; ``None`` for another condition."""
     try:
-        condition, end = _disjunction(tokens, 0)
+        condition, end = _junction(tokens, 0)
     except NotUnderstood:
         return None
     return condition if tokens[end] == "" else None
 
 
-def _disjunction(tokens: Sequence[str], at: int) -> tuple[exp.Expr, int]:
-    node, at = _conjunction(tokens, at)
-    while tokens[at] == "OR":
-        right, at = _conjunction(tokens, at + 1)
-        node = exp.Or(this=node, expression=right)
-    return node, at
+#: The words that join conditions, and those that bind more strongly behind them.
+_JUNCTIONS: Sequence[tuple[str, type[exp.Binary]]] = (("OR", exp.Or), ("AND", exp.And))
 
 
-def _conjunction(tokens: Sequence[str], at: int) -> tuple[exp.Expr, int]:
-    node, at = _comparison(tokens, at)
-    while tokens[at] == "AND":
-        right, at = _comparison(tokens, at + 1)
-        node = exp.And(this=node, expression=right)
+def _junction(tokens: Sequence[str], at: int, level: int = 0) -> tuple[exp.Expr, int]:
+    if level == len(_JUNCTIONS):
+        return _comparison(tokens, at)
+    word, kind = _JUNCTIONS[level]
+    node, at = _junction(tokens, at, level + 1)
+    while tokens[at] == word:
+        right, at = _junction(tokens, at + 1, level + 1)
+        node = kind(this=node, expression=right)
     return node, at
 
 
 def _comparison(tokens: Sequence[str], at: int) -> tuple[exp.Expr, int]:
     if tokens[at] == "(":
-        node, at = _disjunction(tokens, at + 1)
+        node, at = _junction(tokens, at + 1)
         if tokens[at] != ")":
             raise NotUnderstood(tokens[at])
         return node, at + 1

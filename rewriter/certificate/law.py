@@ -750,6 +750,7 @@ def _check_arm(
     test = (lambda _: True) if condition is None else ComputedExpressions().read(condition)
     # A time that is no column of events is the start of the period that a partition names.
     items = read_items(arm, stored, block, reference.texts.trees[1])
+    names_read = {column.name.lower() for item in items for column in item.find_all(exp.Column)}
     named = {item.alias_or_name.lower(): item for item in items}
     times = {
         name: (ComputedExpressions().read(item.unalias()), catalog.computed_by(stored.table, item))
@@ -769,7 +770,7 @@ def _check_arm(
         if not test(values):
             continue
         chosen.add(version.values)
-        stored.check_width(version, items)
+        stored.check_width(version, names_read)
         for time, (compute, computed) in times.items() if version.values in starts else ():
             start: int | None = starts[version.values]
             if time != block.time:

@@ -300,7 +300,7 @@ class QueryBlock:
         outer join adds the same rows without the cube.
         """
         clauses = clauses_of(join) - {"this", "on", "using", "kind", "side"}
-        # What a query in FROM returns is the same for all rows of the cube.
+        # A query in FROM returns the same rows for all rows of the cube.
         of_source = clauses_of(join.this) - {"this", "db", "catalog", "alias"}
         is_source = isinstance(join.this, exp.Table | exp.Subquery) and not of_source
         if not is_source or clauses or join.kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):

@@ -74,13 +74,12 @@ class StoredTable:
         own = self.definition.get("columns") or self.fact.definition["columns"]
         return own is None or name in {column.lower() for column in own}
 
-    def check_width(self, record: Record, items: Iterable[exp.Expr]) -> None:
-        """The content of a partition is not older than a column of its table that is read from it."""
+    def check_width(self, record: Record, names: Set[str]) -> None:
+        """The content of a partition is not older than the columns of its table that are read from it: ``names``, in
+        lower case.
+        """
         for commit, columns in self.definition.get("widenings", ()):
-            if record.written >= commit:
-                continue
-            names = {column.name.lower() for item in items for column in item.find_all(exp.Column)}
-            if lost := names.intersection(map(str.lower, columns)):
+            if record.written < commit and (lost := names & {column.lower() for column in columns}):
                 values = ", ".join(map(str, record.values))
                 raise Refuted(f"{values} of {self.name} was computed before the table had {min(lost)}")
 
@@ -293,8 +292,8 @@ def ranges_text(ranges: Sequence[Range]) -> str:
 
 
 def read_items(arm: exp.Select, stored: StoredTable, block: QueryBlock, executed: exp.Expr) -> list[exp.Expr]:
-    """Returns the columns of a piece that the query may read, and checks them. The others are NULL: what a query around
-    them selects of the cube, and nobody uses. ``executed`` is the tree of the executed text.
+    """Returns the columns of a piece that the query may read, and checks them. The others are NULL: the text names
+    them, and no part of the query uses them. ``executed`` is the tree of the executed text.
     """
     blocks = [
         (block.select, block.source),

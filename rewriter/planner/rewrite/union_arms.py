@@ -49,8 +49,8 @@ def relation(
 ) -> list[str | TableToken]:
     """``(SELECT … UNION ALL SELECT …)`` over the arms, with ``columns`` of the cube in that order; without arms an
     empty relation. ``extras`` are further columns, by name: each returns its expression over an arm's table.
-    ``unread`` are columns of the cube that the query names and nobody reads: they are NULL. With ``time``, an instant,
-    the leading time of all rows is this one.
+    ``unread`` are columns of the cube that the text names and the query does not read: they are NULL. With ``time``, an
+    instant, the leading time of all rows is this one.
     """
     if not arms:
         return [f"({_empty(cube, (*columns, *unread), extras or ())})"]

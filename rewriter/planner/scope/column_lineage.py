@@ -237,7 +237,7 @@ def columns_in(value: exp.Expr) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class NeededColumns:
-    """Columns of a cube, in its order: those that a query reads, and those that its text names and nobody reads."""
+    """Columns of a cube, in its order: those that a query reads, and those that only its text names."""
 
     read: tuple[str, ...]
     unread: tuple[str, ...]

@@ -63,18 +63,18 @@ class Level:
         """Returns the names of its relation's columns that the subquery reads where the query around it reads
         ``names`` of the subquery's columns. ``None`` stands for all names; all are in lower case.
 
-        An item that nobody reads reads nothing: the subquery returns the same rows whatever its value is.
+        An item that no query reads needs no column: the subquery returns the same rows with any value of it.
         """
         items = {id(item): (self._name_of(index, item), item) for index, item in enumerate(self.select.expressions)}
         read: Set[str] | None = names_in(
             [clause for clause in map(self.select.args.get, ("where", "hint")) if clause is not None], self.alias
         )
         # An item may use the name of another one.
-        found = True
-        while found and read is not None:
+        has_more = True
+        while has_more and read is not None:
             wanted = None if names is None else names | read
             used = [key for key, (name, _) in items.items() if wanted is None or name is None or name in wanted]
-            found = bool(used)
+            has_more = bool(used)
             of_items = names_in([items.pop(key)[1] for key in used], self.alias)
             read = None if of_items is None else read | of_items
         if read is None or not self.passes_all:

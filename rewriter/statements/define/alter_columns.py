@@ -122,7 +122,7 @@ def drop_columns(statement: s.DropColumns, context: Context) -> Result:
 
 @dataclass(frozen=True)
 class _FactChanges:
-    """What a new name of a column of a RAW table changes in its fact: ``judged`` is the fact afterwards."""
+    """The changes of a fact that follow a new name of a column of its RAW table: ``judged`` is the fact afterwards."""
 
     judged: Fact | None = None
     changes: tuple[Change, ...] = ()

@@ -530,9 +530,9 @@ def _check_not_null(stored: StoredPeriod, cube: Cube, scope: _Scope, context: Co
         ([m for m in measures if m.name not in lacking], _arm(stored, ordinals_of(period, time), context))
         for lacking, time in widths(stored, checked, context.snapshot)
     ]
-    found = (row for held, arm in parts for row in _null_measures((arm,), cube, held, period, context))
+    null_rows = (row for held, arm in parts for row in _null_measures((arm,), cube, held, period, context))
     count = 0
-    for count, (ordinal, measure, nulls) in enumerate(found, start=1):
+    for count, (ordinal, measure, nulls) in enumerate(null_rows, start=1):
         if count <= _MOST_SHOWN:
             bounds = _bounds(period.start(ordinal), period.end(ordinal), calendar)
             finding = f"{nulls:,} row{' has' if nulls == 1 else 's have'} NULL, but the measure is NOT NULL"

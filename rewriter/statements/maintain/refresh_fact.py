@@ -212,7 +212,7 @@ class _Search:
         passed = RangeSet.EMPTY if self.forced else passed_time(stored, int(context.planning.now)) - stale
         missing = whole - fresh - stale - filled - passed
         lacking = snapshot.lacking(table.name, period, stored.table.time).ranges()
-        # What has no base any more stays as it is, and serves what needs no new column.
+        # Rollups whose base has left stay as they are, and serve queries that need no new column.
         narrow = inside(lacking, period, self.requested) & fresh & whole - passed
         forced = whole & fresh - narrow if self.forced else RangeSet.EMPTY
         by_state = {"missing": missing, "fresh": forced, "narrow": narrow, **unused}

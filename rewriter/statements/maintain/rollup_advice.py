@@ -264,13 +264,13 @@ def _file_queries(cube: Cube, name: str, name_span: Span, context: Context) -> _
                     hint = "Write SELECT statements."
                     errors.append(placed(ProgrammingError("Only queries need rollups.", hint=hint), span))
                     continue
-                found = list(_references_of(statement.query, cube, context))
+                of_statement = list(_references_of(statement.query, cube, context))
             except Error as error:
                 unknown += weight
                 errors.append(placed(error, shift_position(error, span).position or span))
                 continue
-            others += 0 if found else weight
-            references += [(weight, need, reads) for need, reads in found]
+            others += 0 if of_statement else weight
+            references += [(weight, need, reads) for need, reads in of_statement]
     notes = errors[:_MOST_ERRORS]
     if len(errors) > _MOST_ERRORS:
         notes.append(f"{name} has {len(errors) - _MOST_ERRORS:,} more queries with errors")

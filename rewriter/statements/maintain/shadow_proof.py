@@ -116,23 +116,25 @@ def _compare(stored: StoredPeriod, requested: RangeSet, statement: ProveRollups,
     checked = comparable_time(stored, requested, context)
     if not checked:
         return
-    found: dict[int, Difference] = {}
+    differing: dict[int, Difference] = {}
     first_difference = ""
     for lacking, part in widths(stored, checked, context.snapshot):
         comparison = comparison_with_base(stored, part, lacking, context)
         for difference in differences(comparison, context):
             first_difference = first_difference or difference_text(comparison, difference)
-            found.setdefault(difference.ordinal, difference)
+            differing.setdefault(difference.ordinal, difference)
     period, proof, table = stored.period, statement.proof, stored.table.table
     compared = [ordinal for range_ in ordinals_of(period, checked) for ordinal in range(range_.start, range_.end)]
-    if found:
+    if differing:
         before = proof.differing, proof.trusted, proof.first_difference
-        names = tuple(f"{table} {period.name} {stored.fact.calendar.text(period.start(ordinal))}" for ordinal in found)
+        names = tuple(
+            f"{table} {period.name} {stored.fact.calendar.text(period.start(ordinal))}" for ordinal in differing
+        )
         proof.first_difference = proof.first_difference or first_difference
         proof.differing += names
         proof.trusted += names if stored.table.trusted else ()
         try:
-            reject(stored, time_of_ordinals(period, found), BY_SHADOW_PROOF, context)
+            reject(stored, time_of_ordinals(period, differing), BY_SHADOW_PROOF, context)
         except ConflictError:
             # Another statement is writing one of them: what was compared is not what is there.
             proof.differing, proof.trusted, proof.first_difference = before
