@@ -52,6 +52,11 @@ class Span(NamedTuple):
         """Returns the same range in a text that has ``by`` more characters in front."""
         return Span(self.start + by, self.end + by)
 
+    def is_within(self, outer: Span) -> bool:
+        """Tests whether the range is a part of another one. A place at its edge, between two characters, is not."""
+        is_place = self.start == self.end
+        return outer.start + is_place <= self.start and self.end + is_place <= outer.end
+
     def line_column(self, text: str) -> tuple[int, int]:
         """Returns line and column of the start, both counted from 1."""
         before = text[: self.start]

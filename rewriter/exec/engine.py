@@ -68,6 +68,9 @@ class Relation:
 
     Files have a column under its ``stored_name``: an engine reads the relation ``as_stored``, and gives its columns
     their names.
+
+    ``time_patterns`` are time patterns of partition columns, by name in lower case, that each value of the files
+    follows: ``yyyy-MM``.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Relation:
     packed_columns: tuple[Column, ...] = ()
     view: str | None = None
     dropped: tuple[str, ...] = ()
+    time_patterns: tuple[tuple[str, str], ...] = ()
 
     def as_stored(self) -> Relation:
         """Returns the relation with the names that its files have; itself if these are the names of its columns."""

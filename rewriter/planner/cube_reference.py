@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
@@ -68,8 +68,8 @@ class PlannedReference:
 
     ``splits_partitions`` says that the query treats events of one partition differently by their time.
     ``exact_conditions`` are the identities of the conditions, as typed, that the range of the leading time expresses:
-    all rows of the range satisfy them, and no others. ``implied_edit`` may stand for the first of ``edits`` where an
-    engine computes the query: the cover implies all conditions on time, and nothing else uses it.
+    all rows of the range satisfy them, and no others. ``engine_edits`` returns the edits for an engine, without what
+    the cover implies, from the identities of the tables of which nothing else in the query reads rows.
     """
 
     reference: ReferencePlan
@@ -77,7 +77,7 @@ class PlannedReference:
     uses: tuple[tuple[Table, tuple[KeyRange, ...], tuple[Selection, ...]], ...]
     splits_partitions: bool = False
     exact_conditions: frozenset[int] = frozenset()
-    implied_edit: Edit | None = None
+    engine_edits: Callable[[Collection[int]], Sequence[Edit]] = field(kw_only=True)
 
 
 @dataclass
@@ -260,28 +260,53 @@ def _build_arms(query: CubeQuery) -> None:
     query.edits.insert(0, _union_of_arms(query))
 
 
-def _union_of_arms(query: CubeQuery, time: int | None = None) -> Edit:
-    """Returns the edit that replaces the cube's name. With ``time``, the leading time of all rows is that instant."""
+def _union_of_arms(query: CubeQuery, time: int | None = None, lone_tables: Collection[int] = ()) -> Edit:
+    """Returns the edit that replaces the cube's name. With ``time``, the leading time of all rows is that instant. The
+    rows of ``lone_tables`` need no condition.
+    """
     source = query.source
     read, unread = query.needed_columns.read, query.needed_columns.unread
-    parts: list[Part] = [*arms_module.relation(query.arms, query.cube, read, query.counters.extras, unread, time)]
+    extras = query.counters.extras
+    parts: list[Part] = [*arms_module.relation(query.arms, query.cube, read, extras, unread, time, lone_tables)]
     if not source.node.alias:
         parts.append(f" AS {quote_identifier(source.node.name)}")
     return Edit(source.span, tuple(parts), f"{query.cube.name} becomes {_counted(query.arms)}")
 
 
-def _implied_edit(query: CubeQuery) -> Edit | None:
-    """Returns the edit with one time for all rows, if this changes no result, and saves the engine the computation of
-    each row's time; otherwise ``None``.
+# The text for an engine lacks what the cover implies: conditions on time, each row's time, the choice of partitions.
+
+
+def _engine_edits(query: CubeQuery, edits: tuple[Edit, ...], lone_tables: Collection[int]) -> tuple[Edit, ...]:
+    """Returns the edits of a text for an engine, which returns the same rows in less time.
 
     Conditions on the leading time that became its range are true for each instant of it. The time of a row is the start
-    of its period. If all of these starts lie in the range, any other instant of it serves the conditions as well.
+    of its period. If all of these starts lie in the range, the conditions are left out; and if nothing else uses time,
+    one instant is the time of all rows. An engine is given the partitions of the cover, and no others, so that a table
+    that the text reads once needs no condition on them.
     """
-    is_needed = any(name.lower() == query.cube.times[0].lower() for name in query.needed_columns.read)
-    if not is_needed or not _is_only_bounded(query) or not _is_within_range(query):
-        return None
-    first = query.arms[0]
-    return _union_of_arms(query, first.layout.period.start(first.ranges[0].start))
+    if not _is_within_range(query):
+        return (_union_of_arms(query, None, lone_tables), *edits[1:]) if lone_tables else edits
+    conditions = [] if nullable(query.select, query.source.index) else _implied_conditions(query)
+    spans = dict.fromkeys(span for _, span in conditions)
+    time: int | None = None
+    leading = query.cube.times[0].lower()
+    if _is_only_bounded(query) and leading in map(str.lower, query.needed_columns.read):
+        first = query.arms[0]
+        is_unread = query.time.taken_conditions <= {id(node) for node, _ in conditions}
+        time = 0 if is_unread else first.layout.period.start(first.ranges[0].start)
+    others = [edit for edit in edits[1:] if not any(edit.span.is_within(span) for span in spans)]
+    return (_union_of_arms(query, time, lone_tables), *(Edit(span, ("TRUE",)) for span in spans), *others)
+
+
+def _implied_conditions(query: CubeQuery) -> list[tuple[exp.Expr, Span]]:
+    """Returns conditions of WHERE that became the range of the leading time, and their places. Some have no known
+    place: an engine computes them.
+    """
+    typed, read = (select.args.get("where") for select in (query.block.select, query.select))
+    pairs = list(typed_conjuncts(typed, read))
+    exact = query.time.exact_among(pairs)
+    places = ((read_part, query.text.comparison(part)) for part, read_part in pairs if id(part) in exact)
+    return [(part, span) for part, span in places if span is not None]
 
 
 def _is_only_bounded(query: CubeQuery) -> bool:
@@ -392,7 +417,14 @@ def _planned(query: CubeQuery) -> PlannedReference:
     wheres = [select.args.get("where") for select in (query.block.select, query.select)]
     exact_conditions = time.exact_among([*query.inlined, *typed_conjuncts(*wheres)])
     edits = tuple(query.edits)
-    return PlannedReference(reference, edits, uses, splits_partitions, exact_conditions, _implied_edit(query))
+    return PlannedReference(
+        reference,
+        edits,
+        uses,
+        splits_partitions,
+        exact_conditions,
+        engine_edits=partial(_engine_edits, query, edits),
+    )
 
 
 def _row_aggregates(query: CubeQuery) -> tuple[str, ...]:

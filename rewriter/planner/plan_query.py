@@ -8,6 +8,7 @@ reads timelines only; no partition is enumerated and nothing is written.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache, partial
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from sqlglot import exp
 
 from rewriter.cancellation import check_cancellation
+from rewriter.catalog.model.objects import TableKind
 from rewriter.catalog.model.system_tables import SystemTable
 from rewriter.catalog.model.temporary_views import session_of
 from rewriter.errors import AnalysisError, Error, MissingDataError, NotSupportedError, Span
@@ -276,13 +278,29 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
 
 
 def _engine_template(query: QueryPlanning) -> SqlTemplate | None:
-    """Returns the text without what covers imply; ``None`` if it is the text itself."""
-    implied = {
-        id(reference.edits[0]): reference.implied_edit
-        for reference in query.planned
-        if reference.implied_edit is not None
-    }
-    return query.text.apply([implied.get(id(edit), edit) for edit in query.edits]) if implied else None
+    """Returns the text without what covers imply; ``None`` if there is no cube."""
+    if not query.planned:
+        return None
+    lone_tables = _lone_tables(query)
+    edits = {id(edit): edit for edit in query.edits}
+    implied: list[Edit] = []
+    for reference in query.planned:
+        for edit in reference.edits:
+            del edits[id(edit)]
+        implied += reference.engine_edits(lone_tables)
+    replaced = [edit.span for edit in implied if edit.span.start < edit.span.end]
+    others = (edit for edit in edits.values() if not any(edit.span.is_within(span) for span in replaced))
+    return query.text.apply([*implied, *others])
+
+
+def _lone_tables(query: QueryPlanning) -> frozenset[int]:
+    """Returns the managed tables that the text reads in one place, of which an engine is given the rows of that place
+    alone.
+    """
+    uses = [use.table for reading in query.readings for use in reading.uses if use.table.kind is TableKind.MANAGED]
+    places = Counter(table.id for table in uses)
+    covered = {table.id for reference in query.planned for table, *_ in reference.uses}
+    return frozenset(id_ for id_ in covered if places[id_] == 1)
 
 
 def _placed(query: QueryPlanning, block: Block, source: CubeSource, blocks: dict[int, Block]) -> PlannedReference:

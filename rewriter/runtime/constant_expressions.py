@@ -14,11 +14,11 @@ from decimal import Decimal
 from typing import Any, TypeVar, cast
 
 from rewriter.catalog.model.objects import Fact
-from rewriter.errors import AnalysisError, EngineError, Error, InternalError, NotSupportedError, ParseError
+from rewriter.errors import AnalysisError, EngineError, Error, InternalError, NotSupportedError, ParseError, Span
 from rewriter.exec.sql_types import INTEGERS
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.grammar.statements import Statement
-from rewriter.grammar.terms import Literal, Name
+from rewriter.grammar.terms import Literal, Name, Query
 from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.statement_context import Context, single
 from rewriter.timeline.calendars import UTC as UTC_CALENDAR
@@ -49,6 +49,8 @@ def _literals(value: Any) -> Iterator[Literal]:
     elif isinstance(value, tuple):
         for item in value:
             yield from _literals(item)
+    elif isinstance(value, Query | Token | Span):
+        return  # Their constants are the engine's.
     elif is_dataclass(value):
         for item in vars(value).values():
             yield from _literals(item)

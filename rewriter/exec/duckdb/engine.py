@@ -104,6 +104,7 @@ class DuckDBEngine:
         self._schemas = FileSchemas()
         self._object_files = ObjectFileSystems()
         self._prepared = _PreparedQueries()
+        self._translations = _Translations()
         #: The connections of queries that are running now, in any thread; and those for the next queries, by whether
         #: they read managed files alone.
         self._busy: set[duckdb.DuckDBPyConnection] = set()
@@ -125,24 +126,31 @@ class DuckDBEngine:
         """Runs the query. The result is held in memory. A query that runs again is neither translated nor parsed."""
         import pyarrow as pa
 
-        prepared = self._prepared.get(query)
-        translation = translate(query) if prepared is None else prepared.translation
+        table = self._table(query, self._prepared.get(query), is_copied(query))
+        return table.to_reader() if table.num_columns else pa.table({}).to_reader()
+
+    def _table(self, query: EngineQuery, prepared: PreparedQuery | None, copied: bool) -> pa.Table:
+        """Runs a query. DuckDB plans the statement of a relation twice; rows of all others are copied in memory."""
+        translation = self._translations.of(query) if prepared is None else prepared.translation
+        parameters = _parameters(translation)
         with self._opened(query, translation, prepared) as opened:
             statement = self._parsed(query, translation, opened) if prepared is None else prepared.statement
-            table = interruptible(
-                lambda: _table(opened.connection, statement, _parameters(translation), query),
-                opened.connection.interrupt,
-                opened.measure,
-            )
-        return _as_declared(table, translation).to_reader() if table.num_columns else pa.table({}).to_reader()
+
+            def run() -> pa.Table:
+                if copied:
+                    return opened.connection.execute(statement, parameters).to_arrow_table()
+                return opened.connection.sql(statement, params=parameters).to_arrow_table()
+
+            table = interruptible(run, opened.connection.interrupt, opened.measure)
+        return _as_declared(table, translation) if table.num_columns else table
 
     def stream_rows(self, query: EngineQuery) -> BatchStream:
-        """Runs the query. Rows of many small files are computed at once, which is faster."""
+        """Runs the query. Rows of small files are computed at once, which is faster."""
         query = query.lexed()
-        if is_copied(query):
-            return BatchStream.of_table(self.execute(query).read_all())
         prepared = self._prepared.get(query)
-        translation = translate(query) if prepared is None else prepared.translation
+        if is_copied(query) if prepared is None else prepared.is_copied:
+            return BatchStream.of_table(self._table(query, prepared, copied=True))
+        translation = self._translations.of(query) if prepared is None else prepared.translation
         schema = _declared_schema(translation)
         return prefetch_rows(schema, self._batches(query, translation, schema, prepared), _BATCH_ROWS)
 
@@ -180,7 +188,7 @@ class DuckDBEngine:
         """Returns DuckDB's statement for a query, and keeps it if it can run again."""
         (statement,) = opened.connection.extract_statements(self._complete(translation.sql, opened))
         if opened.is_stateless and all(map(is_managed, query.relations)):
-            self._prepared.keep(query, PreparedQuery(translation, statement))
+            self._prepared.keep(query, PreparedQuery(translation, statement, is_copied(query)))
         return statement
 
     def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
@@ -429,18 +437,6 @@ def _parameters(translation: Translation) -> dict[str, object]:
     return dict(translation.parameters)
 
 
-def _table(
-    connection: duckdb.DuckDBPyConnection,
-    statement: duckdb.Statement,
-    parameters: dict[str, object],
-    query: EngineQuery,
-) -> pa.Table:
-    """Runs a statement. DuckDB plans a relation's statement twice; rows of all others are copied in memory."""
-    if is_copied(query):
-        return connection.execute(statement, parameters).to_arrow_table()
-    return connection.sql(statement, params=parameters).to_arrow_table()
-
-
 def _check_types(relation: duckdb.DuckDBPyRelation, translation: Translation) -> None:
     """Checks that DuckDB's result types are the promised ones; otherwise the translator has a bug."""
     result_types = [str(type_) for type_ in relation.types]
@@ -519,25 +515,31 @@ def _plain_text(value: Any) -> str | None:
 
 # The choice of the results that are computed at once instead of streamed.
 #
-# DuckDB plans a query whose rows are streamed twice, which costs 0.15 ms for each file. The rows of a query of many
-# small files are copied in memory instead, unless it may multiply them.
+# DuckDB plans a query whose rows are streamed twice, which costs one or two milliseconds, and 0.15 ms for each file.
+# The rows of a query of few bytes, or of many small files, are copied in memory instead, unless it may multiply them.
 
-#: The least files whose second planning takes long, and the most bytes of them.
-_MANY_FILES, _MOST_BYTES = 20, 64 << 20
+#: The most bytes of the files whose rows are copied: of few files, and of many, whose second planning takes long.
+_MOST_BYTES, _MOST_BYTES_OF_MANY = 8 << 20, 64 << 20
+#: The least files that are many.
+_MANY_FILES = 20
 _MULTIPLYING = frozenset(
-    "JOIN LATERAL EXPLODE EXPLODE_OUTER POSEXPLODE POSEXPLODE_OUTER INLINE INLINE_OUTER STACK SEQUENCE UNNEST".split()
+    "JOIN LATERAL EXPLODE EXPLODE_OUTER POSEXPLODE POSEXPLODE_OUTER INLINE INLINE_OUTER STACK SEQUENCE UNNEST RANGE "
+    "RECURSIVE".split()
 )
 _ENDS_OF_FROM = tuple("WHERE GROUP HAVING ORDER SORT LIMIT UNION EXCEPT INTERSECT WINDOW SELECT".split())
 
 
 def is_copied(query: EngineQuery) -> bool:
-    """Tests whether the rows of a query are computed at once."""
+    """Tests whether the rows of a query are computed at once. O(tokens of the query)."""
     sizes = [file.bytes for relation in query.relations for file in relation.files]
-    return len(sizes) >= _MANY_FILES and sum(sizes) <= _MOST_BYTES and not _may_multiply(query)
+    most_bytes = _MOST_BYTES_OF_MANY if len(sizes) >= _MANY_FILES else _MOST_BYTES
+    return sum(sizes) <= most_bytes and not _may_multiply(query)
 
 
 def _may_multiply(query: EngineQuery) -> bool:
-    """Tests whether a result may have more rows than the files: by a join, also one with a comma, or a generator."""
+    """Tests whether a result may have more rows than the files: by a join, also one with a comma, a generator, a range,
+    or a recursion.
+    """
     in_from = [False]
     for token in tokens(query.sql) if query.tokens is None else query.tokens:
         if token.kind is TokenKind.WORD:
@@ -562,10 +564,11 @@ def _may_multiply(query: EngineQuery) -> bool:
 
 @dataclass(frozen=True)
 class PreparedQuery:
-    """A translated query, and DuckDB's statement for it, which contains the relations and is parsed."""
+    """A translated query, DuckDB's statement for it, which contains the relations and is parsed, and ``is_copied``."""
 
     translation: Translation
     statement: duckdb.Statement
+    is_copied: bool
 
 
 class _PreparedQueries:
@@ -598,3 +601,40 @@ class _PreparedQueries:
     def clear(self) -> None:
         """Drops all entries."""
         self._entries.clear()
+
+
+class _Translations:
+    """The translations of the last queries, by their tokens, the columns of their relations, and their parameters. A
+    query over a cube for another range has the same one, where the cover implies its conditions. Any thread may use it.
+    """
+
+    def __init__(self) -> None:
+        self._translations: dict[object, Translation] = {}
+
+    def of(self, query: EngineQuery) -> Translation:
+        """Returns the translation of a query, a kept one if there is one. Raises as ``translate`` does."""
+        key = _translation_key(query)
+        if key is None:
+            return translate(query)
+        translation = self._translations.get(key)
+        if translation is None:
+            translation = translate(query)
+            if translation.literals is None:
+                if len(self._translations) >= _MOST_TRANSLATIONS:
+                    self._translations.clear()
+                self._translations[key] = translation
+        return translation
+
+
+#: How many translations are kept, and the most tokens of their queries.
+_MOST_TRANSLATIONS, _MOST_TOKENS = 256, 2_000
+
+
+def _translation_key(query: EngineQuery) -> object | None:
+    """Returns what the translation of a query depends on; ``None`` of a query that is not to be kept."""
+    query_tokens = query.lexed().tokens or ()
+    if len(query_tokens) > _MOST_TOKENS:
+        return None
+    relations = tuple([(relation.name, relation.all_columns, relation.time_patterns) for relation in query.relations])
+    parameters = tuple([(name, type(value), str(value)) for name, value in query.parameters.items()])
+    return tuple([token.text for token in query_tokens]), relations, parameters

@@ -72,10 +72,18 @@ class FileSchemas:
 
 
 def with_relations(sql: str, relations: Mapping[str, str]) -> str:
-    """Returns a statement over common table expressions with these names and queries; it may have some of its own."""
-    if not relations:
+    """Returns a statement over relations with these names and queries. A query stands in the place of a name that
+    occurs once, which DuckDB plans sooner, and otherwise before the statement, which may have queries there itself.
+    """
+    repeated: list[str] = []
+    for name, select in relations.items():
+        if sql.count(quote(name)) == sql.count(f"{quote(name)} AS s") == 1:
+            sql = sql.replace(quote(name), f"({select})")
+        else:
+            repeated.append(name)
+    if not repeated:
         return sql
-    parts = ", ".join(f"{quote(name)} AS NOT MATERIALIZED ({select})" for name, select in relations.items())
+    parts = ", ".join(f"{quote(name)} AS NOT MATERIALIZED ({relations[name]})" for name in repeated)
     for word in (_WITH_RECURSIVE, _WITH):
         if sql.startswith(word):
             return f"{word}{parts}, {sql.removeprefix(word)}"
@@ -118,6 +126,11 @@ def _stored_select(
         selects.append(_packed(connection, relation, paths, schemas, runs))
     if joined_parts:
         selects.append(_packed_parts(connection, relation, joined_parts, f"{serial}_parts", schemas, tables))
+    if len(selects) == 1:
+        # A query over a relation names the columns that it reads. DuckDB binds * sooner than a list.
+        columns = ", ".join(f"{quote(column.name)} AS {quote(column.name)}" for column in relation.all_columns)
+        plain = f"SELECT {columns} FROM "
+        return f"SELECT * FROM {selects[0].removeprefix(plain)}" if selects[0].startswith(plain) else selects[0]
     return " UNION ALL ".join(selects) or _empty(relation)
 
 

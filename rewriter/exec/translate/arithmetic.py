@@ -202,8 +202,19 @@ def _divided(e: Expressions, left: Typed, right: Typed, operator: str, node: exp
         first, second = e.cast(left, type_, node), e.cast(right, type_, node)
     else:
         (first, second), type_ = e.cast_to_common_type([left, right], node)
+    sql = f"{first} {operator} {second}"
+    if _is_never_zero(node):
+        return Typed(sql, type_)
     condition = "DIVIDE_BY_ZERO" if operator == "/" else "REMAINDER_BY_ZERO"
-    return Typed(_unless_zero(first, second, condition, f"{first} {operator} {second}"), type_)
+    return Typed(_unless_zero(first, second, condition, sql), type_)
+
+
+def _is_never_zero(node: exp.Expr) -> bool:
+    """Tests whether the divisor is ``NULLIF(…, 0)``, as the planner writes averages."""
+    divisor = node.args.get("expression")
+    divisor = divisor.unnest() if isinstance(divisor, exp.Expr) else None
+    zero = divisor.expression if isinstance(divisor, exp.Nullif) else None
+    return isinstance(zero, exp.Literal) and not zero.is_string and zero.this == "0"
 
 
 def _unless_zero(first: str, second: str, condition: str, sql: str) -> str:

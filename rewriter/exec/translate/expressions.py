@@ -52,7 +52,8 @@ _NO_TESTS = {
 class Typed:
     """A translated expression. ``name`` is Spark's name for its column, if it is known. ``text`` is the value of a
     string constant, which is read as a date when compared with one; ``digits`` is the value of a literal integer.
-    ``char`` and ``varchar`` are the length of the CHAR or VARCHAR column that the expression is.
+    ``char`` and ``varchar`` are the length of the CHAR or VARCHAR column that the expression is. All values of a column
+    with a ``time_pattern`` follow it.
     """
 
     sql: str
@@ -62,6 +63,7 @@ class Typed:
     digits: int | None = None
     char: int | None = None
     varchar: int | None = None
+    time_pattern: str | None = None
 
     @property
     def declared(self) -> SqlType:
@@ -85,19 +87,20 @@ class ExpressionKey:
 @dataclass(frozen=True)
 class SourceColumn:
     """A column of a relation in FROM. ``type`` is ``None`` if DuckDB does not handle it; ``type_name`` is the type's
-    name in that case.
+    name in that case. All of its values follow ``time_pattern``, if there is one.
     """
 
     name: str
     sql: str
     type: SqlType | None
     type_name: str = ""
+    time_pattern: str | None = None
 
     def typed(self, name: str | None = None) -> Typed:
         """Returns the column as an expression. Only for a column whose type DuckDB handles."""
         type_ = self.type or VOID
         char, varchar = (type_.length, None) if type_.padded else (None, type_.length)
-        return Typed(self.sql, type_.plain, name, char=char, varchar=varchar)
+        return Typed(self.sql, type_.plain, name, char=char, varchar=varchar, time_pattern=self.time_pattern)
 
 
 @dataclass(frozen=True)

@@ -295,7 +295,11 @@ class FromClauses:
                     f"The table or view `{node.name}` cannot be found.", "TABLE_OR_VIEW_NOT_FOUND", "42P01", node,
                     node.name,
                 )  # fmt: skip
-            columns = [_source_column(column.name, column.type, alias) for column in relation.all_columns]
+            patterns = dict(relation.time_patterns)
+            columns = [
+                _source_column(column.name, column.type, alias, patterns.get(column.name.lower()))
+                for column in relation.all_columns
+            ]
             return f"{quote(relation.name)} AS {alias}", self._aliased(node, columns, relation.name)
         if isinstance(node, exp.Subquery):
             self.expressions.allow_only(node, "this", "alias", "order", "limit", "offset", "with_", "pivots")
@@ -363,12 +367,12 @@ class FromClauses:
         return tuple((name, type_) for name, (_, type_) in zip(names, columns, strict=True))
 
 
-def _source_column(name: str, type_name: str, alias: str) -> SourceColumn:
+def _source_column(name: str, type_name: str, alias: str, time_pattern: str | None = None) -> SourceColumn:
     try:
         column_type: SqlType | None = parse_type(type_name)
     except NotSupportedError:
         column_type = None
-    return SourceColumn(name, f"{alias}.{quote(name)}", column_type, type_name)
+    return SourceColumn(name, f"{alias}.{quote(name)}", column_type, type_name, time_pattern)
 
 
 def _without_alias(node: exp.Subquery) -> exp.Expr:

@@ -491,8 +491,8 @@ class Plan:
     With ``row_limit``, any so many rows of the only table are enough. ``aggregates`` are all items of a query of one
     table that selects all rows of partitions, or empty. ``clock_readings`` are the clock readings that the value of
     each output column is computed from, as far as they are known; empty where ``Settings.clocks`` does not ask.
-    ``text_edits`` are there where ``Settings.certify`` asks. ``engine_template``, where there is one, is ``template``
-    with one time for all rows of a cube, whose conditions on time the cover implies: it returns the same rows.
+    ``text_edits`` are there where ``Settings.certify`` asks. ``engine_template``, of a query over cubes, is
+    ``template`` without what the covers imply: over the rows of ``readings`` alone, it returns the same rows.
     """
 
     template: SqlTemplate

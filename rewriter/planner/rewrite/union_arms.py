@@ -6,7 +6,7 @@ A table that holds several periods is read once: its arms become one SELECT, wit
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -46,11 +46,12 @@ def relation(
     extras: Mapping[str, Extra] | None = None,
     unread: Sequence[str] = (),
     time: int | None = None,
+    lone_tables: Collection[int] = (),
 ) -> list[str | TableToken]:
     """``(SELECT … UNION ALL SELECT …)`` over the arms, with ``columns`` of the cube in that order; without arms an
     empty relation. ``extras`` are further columns, by name: each returns its expression over an arm's table.
     ``unread`` are columns of the cube that the text names and the query does not read: they are NULL. With ``time``, an
-    instant, the leading time of all rows is this one.
+    instant, the leading time of all rows is this one. All rows of ``lone_tables`` (identities) are of the arms.
     """
     if not arms:
         return [f"({_empty(cube, (*columns, *unread), extras or ())})"]
@@ -75,8 +76,9 @@ def relation(
         items += [_item(name, [extra(arm) for arm in scan], predicates) for name, extra in (extras or {}).items()]
         items += [_null(cube, name) for name in unread]
         parts += [f"SELECT {', '.join(items)} FROM ", TableToken(scan[0].table)]
-        either = predicates[0] if len(scan) == 1 else " OR ".join(f"({predicate})" for predicate in predicates)
-        parts.append(f" WHERE {either}")
+        if scan[0].table.id not in lone_tables:
+            either = predicates[0] if len(scan) == 1 else " OR ".join(f"({predicate})" for predicate in predicates)
+            parts.append(f" WHERE {either}")
     return [*parts, ")"]
 
 

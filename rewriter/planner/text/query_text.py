@@ -258,6 +258,33 @@ class QueryText:
                         return span
         return None
 
+    def comparison(self, node: exp.Expr) -> Span | None:
+        """The stretch of a comparison of a column with a constant, of BETWEEN, or of a call; ``None`` for others.
+
+        >>> text = QueryText("SELECT 1 FROM t WHERE a >= '2024' AND b = 1")
+        >>> span = text.comparison(text.tree.args["where"].this.this)
+        >>> text.text[span.start : span.end]
+        "a >= '2024'"
+        """
+        if isinstance(node, exp.Anonymous):
+            return self.call(node)[0]
+        if not isinstance(node, exp.GTE | exp.GT | exp.LTE | exp.LT | exp.EQ | exp.Between):
+            return None
+        column = self.span_of(node.this) if isinstance(node.this, exp.Column) else None
+        last = node.args["high"] if isinstance(node, exp.Between) else node.expression
+        constant = None if column is None else self._literal(last) or self.exactly(last)
+        if column is None or constant is None:
+            return None
+        span = Span(column.start, self.with_parentheses(constant).end)
+        following = self.tokens[bisect.bisect_left(self._starts, span.end) :][:1]
+        is_whole = all(token.kind is TokenKind.WORD or token.is_operator(")") for token in following)
+        return span if is_whole else None
+
+    def _literal(self, node: exp.Expr) -> Span | None:
+        """The stretch of a literal without parts."""
+        span = self.span_of(node) if isinstance(node, exp.Literal) else None
+        return span if span is not None and [token.span for token in self.within(span)] == [span] else None
+
     def within(self, span: Span) -> tuple[Token, ...]:
         """The tokens that begin in a stretch."""
         return self.tokens[bisect.bisect_left(self._starts, span.start) : bisect.bisect_left(self._starts, span.end)]

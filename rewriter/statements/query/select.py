@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import time
@@ -272,10 +273,6 @@ def _is_listed(use: TableUse) -> bool:
     return use.table.kind is TableKind.MANAGED
 
 
-#: The engines for which the computation of each row's time is left out where the cover implies the conditions on it.
-_WITH_ENGINE_TEMPLATE = frozenset({"spark"})
-
-
 def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
     computed = computed_query(plan, context)
     if computed is not None:
@@ -290,16 +287,19 @@ def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
     names: dict[int, str] = {}
     relations: list[Relation] = []
     scans: list[Scan] = []
+    # A text for DuckDB has the same names each time, so that its translation is kept. Spark's views need new ones.
+    serial = (
+        itertools.count() if context.engine_name == "duckdb" and all(map(_is_listed, plan.uses)) else context.serial
+    )
     for use in plan.uses:
-        names[use.table.id] = (
-            f"rw_{next(context.serial)}_{re.sub('[^a-z0-9]+', '_', use.table.name.lower()).strip('_')}"
-        )
+        table_words = re.sub("[^a-z0-9]+", "_", use.table.name.lower()).strip("_")
+        names[use.table.id] = f"rw_{next(serial)}_{table_words}"
         relation, partitions = _relation(names[use.table.id], use, query, context, plan.row_limit)
         relations.append(relation)
         size = sum([file.bytes for file in relation.files])
         scans.append(_scan(use.table, partitions, len({file.path for file in relation.files}), size, context))
-    template = plan.engine_template if context.engine_name in _WITH_ENGINE_TEMPLATE else None
-    sql = (template or plan.template).render(lambda table: names[table.id])
+    template = plan.template if plan.engine_template is None else plan.engine_template
+    sql = template.render(lambda table: names[table.id])
     cover = plan.coverage.summary
     engine_query = EngineQuery(
         sql,
@@ -580,7 +580,14 @@ def _relation(name: str, use: TableUse, query: Query, context: Context, most_row
         count, files = scan_size(use, context, most_rows)
     except Error as error:
         raise error.at(query.span) from None
-    return table_relation(name, table, files), count
+    return replace(table_relation(name, table, files), time_patterns=_time_patterns(use)), count
+
+
+def _time_patterns(use: TableUse) -> tuple[tuple[str, str], ...]:
+    """Returns the patterns that all values of partition columns follow which a plan reads, as ``Relation`` has them."""
+    layouts = {None if selection.null_time else selection.layout for selection in use.selections}
+    layout = layouts.pop() if len(layouts) == 1 and use.wanted is None else None
+    return () if layout is None else tuple((part.column.lower(), part.pattern) for part in layout.parts)
 
 
 def _view_columns(view: View, context: Context) -> Sequence[Column]:

@@ -1,4 +1,4 @@
-"""Results of many small files are copied, unless the query may multiply their rows."""
+"""Results of small files are copied, unless the query may multiply their rows."""
 
 import pytest
 
@@ -26,9 +26,13 @@ def query(sql: str, files: int = 100, size: int = 1000) -> EngineQuery:
         ("SELECT * FROM (SELECT * FROM t) a, t b WHERE 1 = 1", False),
         ("SELECT explode(sequence(1, 1000000)) FROM t", False),
         ("WITH c AS (SELECT * FROM t) SELECT * FROM c AS a, c AS b", False),
+        ("SELECT a FROM t UNION ALL SELECT id FROM range(1000000000)", False),
+        ("WITH RECURSIVE r AS (SELECT a FROM t UNION ALL SELECT a + 1 FROM r) SELECT * FROM r", False),
     ],
 )
 def test_queries(sql: str, copied: bool) -> None:
     assert is_copied(query(sql)) is copied
-    assert not is_copied(query(sql, files=2))
+    assert is_copied(query(sql, files=2)) is copied
+    assert is_copied(query(sql, size=10**5)) is copied
+    assert not is_copied(query(sql, files=2, size=10**7))
     assert not is_copied(query(sql, size=10**7))
