@@ -110,8 +110,9 @@ _HOUR = (
         (f"SELECT hour(t) AS h, SUM(n) FROM c WHERE {_DAY} GROUP BY hour(t) ORDER BY h LIMIT 2", [(0, 1), (1, 1)]),
         (f"SELECT SUM(n) FROM c WHERE {_DAY} AND hour(t) = 7", [(1,)]),
         ("SELECT SUM(q.n) FROM (SELECT n, t AS s FROM c WHERE t >= '2024-01-02') q WHERE s < '2024-01-03'", [(24,)]),
-        (f"SELECT SUM(n) FROM c WHERE {_DAY} AND t < current_timestamp() AND (t<current_date) AND t < NOW() -- end", [(24,)]),
-        ("SELECT SUM(n) FROM c WHERE t >= '2024-01-02' AND t < (current_timestamp()) LIMIT 1", [(76,)]),
+        (f"SELECT SUM(n) FROM c WHERE {_DAY} AND t < current_timestamp() AND (t<current_date) AND t < NOW() -- end",
+         [(24,)]),
+        ("SELECT SUM(n) FROM c WHERE t >= '2024-01-02' AND t < (DATE '2024-01-05') LIMIT 1", [(72,)]),
         ("SELECT SUM(n) FROM c WHERE NOT t < '2024-01-02' AND t < '2024-01-03'", [(24,)]),
     ],
 )  # fmt: skip
