@@ -134,7 +134,7 @@ class DuckDBEngine:
         translation = self._translations.of(query) if prepared is None else prepared.translation
         parameters = _parameters(translation)
         with self._opened(query, translation, prepared) as opened:
-            statement = self._parsed(query, translation, opened) if prepared is None else prepared.statement
+            statement = self._parsed(query, translation, opened, copied) if prepared is None else prepared.statement
 
             def run() -> pa.Table:
                 if copied:
@@ -159,7 +159,7 @@ class DuckDBEngine:
     ) -> Generator[pa.RecordBatch, None, None]:
         """Yields the rows of a query. Between two batches, its connection is not busy, so ``close`` does not wait."""
         with self._opened(query, translation, prepared) as opened:
-            statement = self._parsed(query, translation, opened) if prepared is None else prepared.statement
+            statement = self._parsed(query, translation, opened, False) if prepared is None else prepared.statement
 
             def start() -> pa.RecordBatchReader:
                 relation = opened.connection.sql(statement, params=_parameters(translation))
@@ -184,11 +184,13 @@ class DuckDBEngine:
         with closing(self.stream_rows(query)) as stream:
             yield stream
 
-    def _parsed(self, query: EngineQuery, translation: Translation, opened: _OpenedQuery) -> duckdb.Statement:
-        """Returns DuckDB's statement for a query, and keeps it if it can run again."""
+    def _parsed(
+        self, query: EngineQuery, translation: Translation, opened: _OpenedQuery, copied: bool
+    ) -> duckdb.Statement:
+        """Returns DuckDB's statement for a query. It is kept, with ``copied``, if the query can run again."""
         (statement,) = opened.connection.extract_statements(self._complete(translation.sql, opened))
         if opened.is_stateless and all(map(is_managed, query.relations)):
-            self._prepared.keep(query, PreparedQuery(translation, statement, is_copied(query)))
+            self._prepared.keep(query, PreparedQuery(translation, statement, copied))
         return statement
 
     def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
@@ -550,11 +552,13 @@ def _may_multiply(query: EngineQuery) -> bool:
                 in_from[-1] = True
             elif word in _ENDS_OF_FROM:
                 in_from[-1] = False
-        elif token.is_operator("("):
+        elif token.kind is not TokenKind.OPERATOR:
+            continue
+        elif token.text == "(":
             in_from.append(False)
-        elif token.is_operator(")") and len(in_from) > 1:
+        elif token.text == ")" and len(in_from) > 1:
             in_from.pop()
-        elif token.is_operator(",") and in_from[-1]:
+        elif token.text == "," and in_from[-1]:
             return True
     return False
 

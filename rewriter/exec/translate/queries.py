@@ -8,7 +8,7 @@ every relation gets a generated alias, and every column of a SELECT is ``c0, c1 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from rewriter.exec.translate.select_lists import SelectLists
 from rewriter.exec.translate.sql_text import SqlText
 from rewriter.gc_pause import paused
 from rewriter.lazy_dataclass import dataclass
+from rewriter.planner.text.sqlglot_trees import children
 
 if TYPE_CHECKING:
     from rewriter.exec.engine import EngineQuery
@@ -535,32 +536,33 @@ def _check_calls(e: Expressions, select: exp.Select, is_aggregate: Callable[[exp
     """Raises ``EngineError`` for an aggregate in WHERE, a window function in WHERE or HAVING, an aggregate in the
     argument of another, and an aggregate in the condition of FILTER.
     """
-    where, having = select.args.get("where"), select.args.get("having")
-    for call in _calls(where, lambda node: _is_grouping(e, node)):
+    where, having = (_nodes(select.args.get(clause)) for clause in ("where", "having"))
+    for call in (node for node in where if _is_grouping(e, node)):
         e.text.wrong(
             f"{e.text.shown(call)} is about the groups of the query, which do not exist yet in WHERE.",
             "UNSUPPORTED_GROUPING_EXPRESSION", "42K0E", call, None, "Write it in HAVING.",
         )  # fmt: skip
-    for call in _calls(where, is_aggregate):
+    for call in filter(is_aggregate, where):
         e.text.wrong(
             f"{e.text.shown(call)} is an aggregate, which cannot be in WHERE. Write it in HAVING.",
             "INVALID_WHERE_CONDITION", "42903", call,
         )  # fmt: skip
     for word, clause in (("WHERE", where), ("HAVING", having)):
-        for window in _calls(clause, _is_window):
+        for window in filter(_is_window, clause):
             hint = "Write it in QUALIFY, or in a subquery of FROM."
             e.text.wrong(
                 f"{e.text.shown(window)} is a window function, which cannot be in {word}.",
                 "WINDOW_FUNCTION_NOT_ALLOWED_IN_CLAUSE", "42601", window, None, hint,
             )  # fmt: skip
-    for part in (*select.expressions, having, select.args.get("order"), select.args.get("qualify")):
-        for call in _calls(part, is_aggregate):
+    others = (*select.expressions, select.args.get("order"), select.args.get("qualify"))
+    for nodes in (having, *map(_nodes, others)):
+        for call in filter(is_aggregate, nodes):
             _check_nested(e, call, is_aggregate)
 
 
 def _check_nested(e: Expressions, call: exp.Expr, is_aggregate: Callable[[exp.Expr], bool]) -> None:
     for argument in call.iter_expressions():
-        for inner in _calls(argument, is_aggregate):
+        for inner in filter(is_aggregate, _nodes(argument)):
             _refuse_aggregated_grouping(e, inner)
             hint = "Compute the inner one in a subquery of FROM."
             e.text.wrong(
@@ -568,7 +570,7 @@ def _check_nested(e: Expressions, call: exp.Expr, is_aggregate: Callable[[exp.Ex
                 "NESTED_AGGREGATE_FUNCTION", "42607", inner, None, hint,
             )  # fmt: skip
     if isinstance(call.parent, exp.Filter) and call.arg_key == "this":
-        for inner in _calls(call.parent.expression, is_aggregate):
+        for inner in filter(is_aggregate, _nodes(call.parent.expression)):
             _refuse_aggregated_grouping(e, inner)
             e.text.wrong(
                 f"The condition of FILTER has the aggregate {e.text.shown(inner)}. Write CASE in an outer query.",
@@ -591,8 +593,10 @@ def _is_window(node: exp.Expr) -> bool:
     return isinstance(node, exp.Window)
 
 
-def _calls(node: exp.Expr | None, test: Callable[[exp.Expr], bool]) -> Iterator[exp.Expr]:
-    """Returns the nodes of an expression that pass a test, outside its subqueries."""
-    for part in () if node is None else node.walk(prune=lambda part: isinstance(part, exp.Query)):
-        if test(part):
-            yield part
+def _nodes(node: exp.Expr | None) -> list[exp.Expr]:
+    """Returns the nodes of an expression but literals, breadth first; of its subqueries, only the outermost node."""
+    nodes = [] if node is None else [node]
+    for part in nodes:  # which grows meanwhile
+        if not isinstance(part, exp.Query):
+            nodes += [child for child in children(part) if not isinstance(child, exp.Literal)]
+    return nodes

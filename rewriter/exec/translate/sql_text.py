@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 from functools import cached_property
+from itertools import pairwise
 from typing import NoReturn
 
 from sqlglot import TokenType, exp
@@ -284,22 +285,17 @@ class SqlText:
         ends = self._test_ends()
         is_value = False
         before: Token | None = None
-        has_nested_types = names_nested_type(self.tokens)
-        for first, second in zip(self.tokens, self.tokens[1:], strict=False):
-            span = Span(first.start, second.end)
+        for first, second in pairwise(self.tokens):
             if second.kind is TokenKind.STRING:
                 # In a chain of strings, the first one tells whether all are one value: ``DATE 'a' 'b'`` is none.
                 is_value = (first.kind is TokenKind.STRING and is_value) or _expects_value(first)
                 if first.kind is TokenKind.STRING and not is_value:
-                    raise _misread("Two string literals side by side are", span)
-            is_type = before is not None and (before.is_word("AS") or before.is_operator("::"))
+                    raise _misread("Two string literals side by side are", Span(first.start, second.end))
+                if first.is_operator("."):
+                    raise _no_name(second)
+            if first.kind is TokenKind.WORD:
+                self._refuse_misread_word(before, first, second)
             before = first
-            # As the type of a cast, they are STRING. CHAR is a function elsewhere.
-            is_sized = first.is_word("VARCHAR", "CHARACTER") or (first.is_word("CHAR") and has_nested_types)
-            if is_sized and second.is_operator("(") and not is_type:
-                raise _misread(f"{first.upper}(…) is", span)
-            if first.is_operator(".") and second.kind is TokenKind.STRING:
-                raise _no_name(second)
             # After a test, Spark's grammar allows AND, OR and the end of the expression; sqlglot continues the operand.
             if first.start in ends and (second.is_operator(*_GOING_ON) or second.is_word(*_GOING_ON_WORDS)):
                 raise ParseError(
@@ -307,12 +303,22 @@ class SqlText:
                     position=second.span,
                     hint="Write the test in parentheses.",
                 )
-            # sqlglot reads these words as a table of that name with an alias.
-            if first.is_word("TABLE", "STREAM") and second.kind in (TokenKind.WORD, TokenKind.IDENTIFIER):
-                raise _misread(f"{first.upper} is", span)
+
+    def _refuse_misread_word(self, before: Token | None, word: Token, second: Token) -> None:
+        """Refuses a word between two tokens that sqlglot reads in another way than Spark."""
+        is_type = before is not None and (before.is_word("AS") or before.is_operator("::"))
+        # As the type of a cast, they are STRING. CHAR is a function elsewhere.
+        if second.is_operator("(") and not is_type:
+            if word.is_word("VARCHAR", "CHARACTER") or (word.is_word("CHAR") and names_nested_type(self.tokens)):
+                raise _misread(f"{word.upper}(…) is", Span(word.start, second.end))
+        # sqlglot reads these words as a table of that name with an alias.
+        elif second.kind in (TokenKind.WORD, TokenKind.IDENTIFIER) and word.is_word("TABLE", "STREAM"):
+            raise _misread(f"{word.upper} is", Span(word.start, second.end))
 
     def _check_cast_types(self) -> None:
         """Raises ``ParseError`` for a cast to a type of other databases: sqlglot reads INT8 as TINYINT."""
+        if "::" not in self.text and "CAST" not in self.text.upper():
+            return
         casts: list[bool] = []  # For each open parenthesis, whether it belongs to a CAST.
         for before, token, after in zip(self.tokens, self.tokens[1:], self.tokens[2:], strict=False):
             if token.is_operator("("):
@@ -325,7 +331,7 @@ class SqlText:
 
     def _refuse_negative_parts(self) -> None:
         """Refuses ``INTERVAL 1 DAY - 2 HOURS``, of which sqlglot reads ``- 2`` outside the interval, with an alias."""
-        for index, token in enumerate(self.tokens):
+        for index, token in enumerate(self.tokens if "INTERVAL" in self.text.upper() else ()):
             if not token.is_word("INTERVAL"):
                 continue
             place = index + 1

@@ -341,7 +341,8 @@ def read_with_calls(
 def names_nested_type(lexed: Sequence[Token]) -> bool:
     """Tests whether a text names a type of other types: ``array<char(3)>``."""
     return any(
-        first.is_word("ARRAY", "MAP", "STRUCT") and second.is_operator("<", "<>") for first, second in pairwise(lexed)
+        second.kind is TokenKind.OPERATOR and second.text in ("<", "<>") and first.is_word("ARRAY", "MAP", "STRUCT")
+        for first, second in pairwise(lexed)
     )
 
 
