@@ -88,6 +88,8 @@ class PreparedQueries:
         self.records: CatalogRecords | None = None
         self._state: CatalogState | None = None
         self._prepared: OrderedDict[QueryKey, Prepared] = OrderedDict()
+        #: The files of all prepared queries.
+        self._files = 0
 
     def get(self, key: QueryKey, state: CatalogState) -> Prepared | None:
         """Returns the prepared query under a state; ``None`` if there is none."""
@@ -100,10 +102,12 @@ class PreparedQueries:
         """Keeps a query that was prepared under a state. Queries of any other state are dropped."""
         if state != self._state:
             self._prepared.clear()
-            self._state = state
+            self._state, self._files = state, 0
+        earlier = self._prepared.pop(key, None)
+        self._files += _files(prepared) - (0 if earlier is None else _files(earlier))
         self._prepared[key] = prepared
-        while len(self._prepared) > _MOST_QUERIES or sum(map(_files, self._prepared.values())) > _MOST_FILES:
-            self._prepared.popitem(last=False)
+        while len(self._prepared) > _MOST_QUERIES or self._files > _MOST_FILES:
+            self._files -= _files(self._prepared.popitem(last=False)[1])
 
 
 def _files(prepared: Prepared) -> int:

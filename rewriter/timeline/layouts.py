@@ -54,6 +54,10 @@ _LIMITS = {"yyyy": _YEARS, "YYYY": _YEARS, "q": (1, 4), "MM": (1, 12), "HH": (0,
 _COARSE_TO_FINE = tuple(time_patterns.WIDTHS)
 
 
+#: The most ordinals that a layout keeps: three years of hours.
+_MOST_ORDINALS = 30_000
+
+
 @dataclass(frozen=True)
 class TimeLayout:
     """The partition columns that name a period of one kind.
@@ -134,10 +138,23 @@ class TimeLayout:
 
     def ordinal(self, values: Sequence[str | None]) -> int:
         """Returns the ordinal of the period that the values name. They must equal, to the letter, what ``values``
-        returns. O(1).
+        returns. O(1). The layout keeps the last ones.
 
         Raises ``DataError`` INVALID_TIME_PARTITION, naming column, value and pattern: '2015-13' is not a month.
         """
+        key = tuple(values)
+        ordinal = self._ordinals.get(key)
+        if ordinal is None:
+            if len(self._ordinals) >= _MOST_ORDINALS:
+                self._ordinals.clear()
+            ordinal = self._ordinals[key] = self._read(key)
+        return ordinal
+
+    @cached_property
+    def _ordinals(self) -> dict[tuple[str | None, ...], int]:
+        return {}
+
+    def _read(self, values: tuple[str | None, ...]) -> int:
         if len(values) != len(self.parts):
             raise DataError(
                 f"{len(values)} values for the {len(self.parts)} time partition columns {', '.join(self.columns)}",
@@ -158,7 +175,7 @@ class TimeLayout:
             if not low <= number <= high:
                 raise self._unreadable(part, value, f"{_NAMES[field]} {digits} is not in {low}–{high}")
         ordinal = _ordinal_of(self.period, fields)
-        if len(self.parts) == 1 and self.parts[0].type in SPELLINGS and self.values(ordinal) != tuple(values):
+        if len(self.parts) == 1 and self.parts[0].type in SPELLINGS and self.values(ordinal) != values:
             raise self._unreadable(self.parts[0], values[0], f"no {self.period.name} period starts then")
         return ordinal
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from enum import Enum
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, NamedTuple, assert_never
 
@@ -638,12 +639,12 @@ class Fact:
     earlier: tuple[FactLife, ...] = ()
     refresh_on_commit: bool = False
 
-    @property
+    @cached_property
     def calendar(self) -> Calendar:
         """The calendar of its cube."""
         return calendar_of(self.zone)
 
-    @property
+    @cached_property
     def tables(self) -> tuple[StorageTable, ...]:
         return tuple(table for storage in self.storages for table in storage.tables)
 
@@ -656,12 +657,12 @@ class Fact:
         """Returns the columns of the cube that a table of the fact has; ``None`` if it has all."""
         return self.columns if table.columns is None else table.columns
 
-    @property
+    @cached_property
     def base_period(self) -> Period:
         """The finest period that the fact declares."""
         return min(period for table in self.tables for period in table.layouts)
 
-    @property
+    @cached_property
     def is_raw(self) -> bool:
         """True if its base rows are events with a time of their own, in a table that is declared RAW."""
         return any(table.raw is not None for table in self.tables)
@@ -678,7 +679,7 @@ class Fact:
         """Tests whether a table's partitions of some period hold base rows."""
         return any(self.is_base(table, period) for period in table.layouts)
 
-    @property
+    @cached_property
     def times(self) -> tuple[str, ...]:
         """The time dimensions that its base partitions name, the leading one first; all base tables name the same."""
         base = self.base_period

@@ -172,7 +172,8 @@ def _parsed(e: Expressions, node: exp.Expr, value: Typed, format: str, tolerant:
         e.refuse(node, f"Reading by the time format '{format}'")
     regex, strptime = string_literal(pattern.regex), string_literal(pattern.strftime)
     if value.time_pattern == format:
-        return f"strptime({value.sql}, {strptime})"
+        # DuckDB may compute it for rows that a filter drops later, whose values follow other patterns.
+        return f"try_strptime({value.sql}, {strptime})"
     parsed = f"CASE WHEN regexp_full_match({value.sql}, {regex}) THEN try_strptime({value.sql}, {strptime}) END"
     return parsed if tolerant else f"rw_parsed({parsed}, {value.sql}, {string_literal(format)})"
 
