@@ -21,7 +21,16 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.catalog.filters.predicates import AllOf, AnyOf, Computed, NotOfNulls, ScanFilter, bind_filter, conditions
+from rewriter.catalog.filters.predicates import (
+    AllOf,
+    AnyOf,
+    Computed,
+    NotOfNulls,
+    ScanFilter,
+    Subquery,
+    bind_filter,
+    conditions,
+)
 from rewriter.catalog.keys.encoding import NULL
 from rewriter.catalog.keys.types import INTEGER_WIDTHS, partition_type
 from rewriter.catalog.model.objects import Column, Table, database_of
@@ -31,6 +40,7 @@ from rewriter.grammar.terms import Literal
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.scope.blocks import Block, TableReference, modifiers, renames
 from rewriter.planner.scope.joins import filters, matching, nullable, relations
+from rewriter.planner.subquery_pruning import joined_values, outer_nodes, with_placeholders
 from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, find_all, is_of_type, walk
 
 if TYPE_CHECKING:
@@ -103,7 +113,8 @@ def _prune_reference(block: Block, index: int, reference: TableReference, query:
     unused_texts: list[str | None] = []
     exact_ids: set[int] = set()
     computed_ids: set[int] = set()
-    for original, condition, is_own in _list_conditions(select, index, None if obstacles else query.pushdown):
+    conditions_ = _list_conditions(select, index, None if obstacles else query.pushdown)
+    for original, condition, is_own in conditions_:
         if obstacles:
             unused_texts.append(reader.unused_text(condition, f"with {', '.join(sorted(obstacles)).replace('_', ' ')}"))
             continue
@@ -111,8 +122,10 @@ def _prune_reference(block: Block, index: int, reference: TableReference, query:
         implied = reader.implied(condition, negated=False, compute=is_own)
         if reader.is_exact(condition):
             exact_ids.add(id(original))
-        elif isinstance(implied, Computed):
+        elif isinstance(implied, Computed) and not implied.subqueries:
             computed_ids.add(id(original))
+        if implied is None and is_own:
+            implied = reader.joined(condition, [own for own, _, is_own in conditions_ if is_own])
         if implied is None:
             unused_texts.append(reader.unused_text(condition) if explain and is_own else None)
             continue
@@ -264,6 +277,8 @@ class _Reader:
     def _computed(self, node: exp.Expr, negated: bool) -> ScanFilter | None:
         """Returns a condition about partition columns only, to compute row by row as typed."""
         nodes = walk(node)
+        has_subqueries = any(isinstance(member, exp.Query) for member in nodes)
+        nodes = outer_nodes(node) if has_subqueries else nodes
         column_nodes = [member for member in nodes if isinstance(member, exp.Column)]
         columns = [self._column(member) for member in column_nodes]
         if not columns or None in columns or len(nodes) > _LONGEST:
@@ -276,12 +291,28 @@ class _Reader:
             return None
         span = self.query.text.with_parentheses(span)  # current_date and current_date() are one to sqlglot
         times = [edit for edit in self.query.clock() if span.start <= edit.span.start and edit.span.end <= span.end]
-        condition_text = self.query.text.edited(span, times)
+        condition_text, subqueries = self.query.text.edited(span, times), tuple[Subquery, ...]()
+        if has_subqueries:
+            computable = None if times else with_placeholders(self.query.text, node, span)
+            if computable is None:
+                return None
+            condition_text, subqueries = computable
         if _SUBSTITUTED in condition_text:
             return None
         self.clock_edits.extend(times)
         indexes = sorted({self.table.partition_columns.index(column) for column in columns if column is not None})
-        return Computed(f"NOT ({condition_text})" if negated else condition_text, self.alias, tuple(indexes))
+        condition_text = f"NOT ({condition_text})" if negated else condition_text
+        return Computed(condition_text, self.alias, tuple(indexes), subqueries)
+
+    def joined(self, node: exp.Expr, others: Sequence[exp.Expr]) -> Computed | None:
+        """Returns the condition that a partition column has a value that a joined table has in its wanted rows."""
+        found = joined_values(self.query.text, node, others, self._column)
+        if found is None or self.query.clock():
+            return None
+        column, subquery = found
+        names = ".".join(f"`{name.replace('`', '``')}`" for name in (self.alias, column.name))
+        index = self.table.partition_columns.index(column)
+        return Computed(f"{names} IN (:{subquery.name})", self.alias, (index,), (subquery,))
 
     def unused_text(self, node: exp.Expr, reason: str | None = None) -> str | None:
         """Describes a condition that excludes nothing, and why; ``None`` where it is about no partition column."""
@@ -384,7 +415,7 @@ _TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike)
 #: So many parts of an AND or OR are computed one by one, and a condition of so many nodes at most.
 _MOST_SEPARATE, _LONGEST = 16, 4000
 #: Expressions whose value does not follow from one row's partition values.
-_NO_VALUE = (exp.Query, exp.AggFunc, exp.Window, exp.Star)
+_NO_VALUE = (exp.AggFunc, exp.Window, exp.Star)
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip

@@ -78,16 +78,34 @@ class FieldsIn:
 
 
 @dataclass(frozen=True)
+class Subquery:
+    """A query in a condition, where ``(:name)`` stands for it: for its one value, or for a list of its values."""
+
+    name: str
+    text: str
+    is_list: bool
+
+
+@dataclass(frozen=True)
 class Computed:
     """A condition in Spark SQL on the columns at ``indexes``; ``alias`` is the name of the table in it.
 
-    Only an engine can decide for which values it is TRUE, before partitions are looked up (``computed_predicates``).
-    Until then it may be TRUE for all values.
+    Only an engine can decide for which values it is TRUE, before partitions are looked up (``computed_pruning``).
+    Until then it may be TRUE for all values. ``subqueries`` are computed before it.
     """
 
     text: str
     alias: str
     indexes: tuple[int, ...]
+    subqueries: tuple[Subquery, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """Returns the condition as typed, in one line."""
+        text = self.text
+        for subquery in self.subqueries:
+            text = text.replace(f"(:{subquery.name})", f"({subquery.text})")
+        return " ".join(text.split())
 
     def holds(self, fields: Sequence[bytes]) -> bool:
         """Returns True: it may always be TRUE."""

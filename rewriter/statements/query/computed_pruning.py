@@ -11,44 +11,88 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.filters.predicates import (
     Computed,
     Fields,
     ScanFilter,
+    Subquery,
     conditions,
     filter_of_results,
     replace_computed,
 )
 from rewriter.catalog.keys.encoding import NULL, decode_value
-from rewriter.errors import Error
+from rewriter.errors import Error, NotSupportedError
 from rewriter.exec.duckdb.evaluate_predicate import evaluate_condition
+from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Plan, Reading, TableUse
+from rewriter.planner.plan_query import plan_query
+from rewriter.planner.subquery_pruning import PLACEHOLDER
 from rewriter.terminal_text import counted
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Table
+    from rewriter.planner.scope.blocks import CatalogReader
     from rewriter.runtime.statement_context import Context
 
 #: The most combinations of values for which one condition is computed.
 MOST_COMBINATIONS = 100_000
+_COMPUTED = "computed: "
+#: A subquery is computed first where a table has so many values on DuckDB, and on Spark, which starts a job for it.
+_LEAST_COMBINATIONS = (4, 64)
+#: It reads and returns so much at most.
+_MOST_BYTES, _MOST_VALUES = 16 << 20, 10_000
 #: The most conditions that are computed for one reference to a table.
 _MOST_CONDITIONS = 40
 
 
-def prune_by_computed_predicates(plan: Plan, context: Context) -> Plan:
-    """Returns the plan with the filters of its readings settled. A plan without conditions to compute is returned
-    unchanged.
+def prune_by_computed_predicates(plan: Plan, query: Query, reader: CatalogReader, context: Context) -> Plan:
+    """Returns the plan of a query with the filters of its readings settled. A plan without conditions to compute is
+    returned unchanged.
 
     Reads the keys that the rest of each filter leaves: about 10 µs each, and 1 µs for each combination of values.
     """
     if not any(_conditions(use) for reading in plan.readings for use in reading.uses):
         return plan
-    return replace(plan, readings=tuple(_narrowed(reading, plan.parameters, context) for reading in plan.readings))
+    values: dict[Subquery, list[object]] = {}
+    readings = tuple(_narrowed(reading, plan.parameters, values, context) for reading in plan.readings)
+    pruned = replace(plan, readings=readings)
+    return pruned if context.planning.derive else _with_values(pruned, query, values, reader, context)
 
 
-def _narrowed(reading: Reading, parameters: Mapping[str, object], context: Context) -> Reading:
+def _with_values(
+    plan: Plan, query: Query, values: Mapping[Subquery, Sequence[object]], reader: CatalogReader, context: Context
+) -> Plan:
+    """Returns the plan of a query with parameters in place of subqueries of one value that were computed, so that what
+    they read is not read again; the plan itself if there are none.
+    """
+    text, parameters = query.text, dict(plan.parameters)
+    for number, (subquery, (value, *_)) in enumerate(values.items()):
+        name = f"{PLACEHOLDER}{number}"
+        if not subquery.is_list and text.count(f"({subquery.text})") == 1:
+            text, parameters[name] = text.replace(f"({subquery.text})", f"(:{name})"), value
+    if text == query.text:
+        return plan
+    bound = Query(text, query.span)
+    again = plan_query(bound, reader, context.planning, parameters)
+    again = prune_by_computed_predicates(again, bound, reader, context)
+    notes: dict[int, tuple[str, ...]] = {}
+    for reading in plan.readings:
+        for use in reading.uses:
+            notes.setdefault(use.table.id, tuple(note for note in reading.notes if note.startswith(_COMPUTED)))
+    settled = []
+    for reading in again.readings:
+        computed = [note for use in reading.uses for note in notes.pop(use.table.id, ())]
+        settled.append(replace(reading, notes=(*reading.notes, *computed)))
+    return replace(again, readings=tuple(settled))
+
+
+def _narrowed(
+    reading: Reading, parameters: Mapping[str, object], values: dict[Subquery, list[object]], context: Context
+) -> Reading:
+    """Returns a reading with its filters settled. ``values`` gets the values of the subqueries that are computed."""
     uses, notes = [], list(reading.notes)
     for use in reading.uses:
         evaluated = _conditions(use)
@@ -60,7 +104,7 @@ def _narrowed(reading: Reading, parameters: Mapping[str, object], context: Conte
             left = replace_computed(use.wanted, {})
             uses.append(TableUse(use.table, None) if left is None else replace(use, wanted=left))
             notes += (
-                f"not used: {' '.join(condition.text.split())}: the catalog does not list the table's partitions"
+                f"not used: {condition.shown}: the catalog does not list the table's partitions"
                 for condition in evaluated
             )
             continue
@@ -69,7 +113,7 @@ def _narrowed(reading: Reading, parameters: Mapping[str, object], context: Conte
             notes.append(f"not used: {counted(left_out, 'further condition')}: at most {len(evaluated)} are computed")
         filters_by_condition: dict[Computed, ScanFilter] = {}
         for condition, combinations in _occurring(use.table, use.wanted, evaluated, context).items():
-            condition_text = " ".join(condition.text.split())
+            condition_text = condition.shown
             if combinations is None:
                 notes.append(
                     f"not used: {condition_text}: it has more than {MOST_COMBINATIONS:,} combinations of values"
@@ -77,8 +121,12 @@ def _narrowed(reading: Reading, parameters: Mapping[str, object], context: Conte
                 continue
             # A condition that is TRUE for NULLs does not restrict a side of a join that may be absent.
             nulls = {(NULL,) * len(condition.indexes)} if evaluated[condition] else set()
+            if condition.subqueries and len(combinations) < _LEAST_COMBINATIONS[context.engine_name == "spark"]:
+                notes.append(f"not used: {condition_text}: there are few partitions")
+                continue
             try:
-                truths = _truths(condition, combinations | nulls, use.table, parameters)
+                text, values_by_name = _bound(condition, values, context)
+                truths = _truths(condition, text, combinations | nulls, use.table, {**parameters, **values_by_name})
             except Error as error:
                 notes.append(f"not used: {condition_text}: {_reason(error)}")
                 continue
@@ -88,7 +136,7 @@ def _narrowed(reading: Reading, parameters: Mapping[str, object], context: Conte
             )
             if evaluated_filter is not None:
                 filters_by_condition[condition] = evaluated_filter
-            notes.append(f"computed: {condition_text}: {_counts([truths[fields] for fields in combinations])}")
+            notes.append(f"{_COMPUTED}{condition_text}: {_counts([truths[fields] for fields in combinations])}")
             if any(truths[fields] is not False for fields in nulls):
                 notes[-1] += ", and of NULLs, which represent rows without a match"
         left = replace_computed(use.wanted, filters_by_condition)
@@ -132,17 +180,60 @@ def _occurring(
     return {condition: combinations if condition in left else None for condition, combinations in occurring.items()}
 
 
+def _bound(condition: Computed, known: dict[Subquery, list[object]], context: Context) -> tuple[str, dict[str, object]]:
+    """Returns the text of a condition with parameters for the values of its subqueries, and these. Raises
+    ``NotSupportedError`` for a subquery that reads much or returns many values, or NULL, and the subquery's errors.
+    ``known`` are the values of subqueries that were computed, and gets others.
+    """
+    text, parameters = condition.text, dict[str, object]()
+    for subquery in condition.subqueries:
+        if subquery not in known:
+            known[subquery] = _values(subquery, context)
+        values = known[subquery]
+        names = [f"{subquery.name}_{number}" for number in range(len(values))]
+        text = text.replace(f"(:{subquery.name})", f"({', '.join(f':{name}' for name in names)})")
+        parameters |= zip(names, values, strict=True)
+    return text, parameters
+
+
+def _values(subquery: Subquery, context: Context) -> list[object]:
+    """Returns the values of a subquery: at least one, and only one if it is no list."""
+    from rewriter.statements.query.select import prepare  # It settles plans by this module.
+
+    planning = replace(context.planning, certify=False, explain=False, derive=False, clocks=False)
+    prepared = prepare(Query(subquery.text), replace(context, planning=planning))
+    tables = [use.table for use in prepared.plan.uses]
+    if not all(table.kind.is_in_catalog for table in tables):
+        raise NotSupportedError("its subquery reads a source that the catalog does not list")
+    if any(column.type.lower().startswith("char") for table in tables for column in table.all_columns):
+        raise NotSupportedError("its subquery reads a table with a CHAR column")
+    size = sum(scan.bytes for scan in prepared.scans)
+    if size > _MOST_BYTES and not prepared.from_footers:
+        raise NotSupportedError(f"its subquery reads {size:,} bytes")
+    rows = context.on(prepared.route.cluster).engine().execute(prepared.query).read_all().column(0)
+    values: list[object] = (rows.unique() if subquery.is_list else rows).to_pylist()
+    if not values or None in values:
+        raise NotSupportedError("its subquery returns NULL, or no value")
+    if len(values) > (_MOST_VALUES if subquery.is_list else 1):
+        raise NotSupportedError(f"its subquery returns {counted(len(values), 'value')}")
+    if not all(isinstance(value, str | int | date) for value in values):
+        raise NotSupportedError("its subquery returns numbers that are not whole")
+    return values
+
+
 def _truths(
-    condition: Computed, occurring: Iterable[Fields], table: Table, parameters: Mapping[str, object]
+    condition: Computed, text: str, occurring: Iterable[Fields], table: Table, parameters: Mapping[str, object]
 ) -> dict[Fields, bool | None]:
-    """Returns the truth of a condition for each combination. Raises the errors of ``evaluate_condition``."""
+    """Returns the truth of a condition, with the values of its subqueries in its text, for each combination. Raises the
+    errors of ``evaluate_condition``.
+    """
     columns = [table.partition_columns[index] for index in condition.indexes]
     combinations = sorted(occurring)
     rows = [
         tuple(decode_value(column.type, field) for column, field in zip(columns, fields, strict=True))
         for fields in combinations
     ]
-    truths = evaluate_condition(condition.text, condition.alias, columns, rows, parameters)
+    truths = evaluate_condition(text, condition.alias, columns, rows, parameters)
     return dict(zip(combinations, truths, strict=True))
 
 
