@@ -9,7 +9,7 @@ cannot be computed excludes nothing, and EXPLAIN SCAN shows the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
@@ -35,8 +35,11 @@ from rewriter.terminal_text import counted
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Table
     from rewriter.planner.scope.blocks import CatalogReader
+    from rewriter.runtime.prepared_queries import Prepared
     from rewriter.runtime.statement_context import Context
 
+#: Prepares a query in a context.
+Prepare = Callable[[Query, "Context"], "Prepared"]
 #: The most combinations of values for which one condition is computed.
 MOST_COMBINATIONS = 100_000
 _COMPUTED = "computed: "
@@ -48,28 +51,30 @@ _MOST_BYTES, _MOST_VALUES = 16 << 20, 10_000
 _MOST_CONDITIONS = 40
 
 
-def prune_by_computed_predicates(plan: Plan, query: Query, reader: CatalogReader, context: Context) -> Plan:
+def prune_by_computed_predicates(
+    plan: Plan, query: Query, reader: CatalogReader, context: Context, prepare: Prepare
+) -> Plan:
     """Returns the plan of a query with the filters of its readings settled. A plan without conditions to compute is
-    returned unchanged.
+    returned unchanged. ``prepare`` prepares a subquery.
 
     Reads the keys that the rest of each filter leaves: about 10 µs each, and 1 µs for each combination of values.
     """
     if not any(_conditions(use) for reading in plan.readings for use in reading.uses):
         return plan
-    values: dict[Subquery, list[object]] = {}
+    values = _SubqueryValues(prepare, context)
     readings = tuple(_narrowed(reading, plan.parameters, values, context) for reading in plan.readings)
     pruned = replace(plan, readings=readings)
-    return pruned if context.planning.derive else _with_values(pruned, query, values, reader, context)
+    return pruned if context.planning.derive else _with_values(pruned, query, values, reader, context, prepare)
 
 
 def _with_values(
-    plan: Plan, query: Query, values: Mapping[Subquery, Sequence[object]], reader: CatalogReader, context: Context
+    plan: Plan, query: Query, values: _SubqueryValues, reader: CatalogReader, context: Context, prepare: Prepare
 ) -> Plan:
     """Returns the plan of a query with parameters in place of subqueries of one value that were computed, so that what
     they read is not read again; the plan itself if there are none.
     """
     text, parameters = query.text, dict(plan.parameters)
-    for number, (subquery, (value, *_)) in enumerate(values.items()):
+    for number, (subquery, (value, *_)) in enumerate(values.computed.items()):
         name = f"{PLACEHOLDER}{number}"
         if not subquery.is_list and text.count(f"({subquery.text})") == 1:
             text, parameters[name] = text.replace(f"({subquery.text})", f"(:{name})"), value
@@ -77,7 +82,7 @@ def _with_values(
         return plan
     bound = Query(text, query.span)
     again = plan_query(bound, reader, context.planning, parameters)
-    again = prune_by_computed_predicates(again, bound, reader, context)
+    again = prune_by_computed_predicates(again, bound, reader, context, prepare)
     notes: dict[int, tuple[str, ...]] = {}
     for reading in plan.readings:
         for use in reading.uses:
@@ -89,10 +94,8 @@ def _with_values(
     return replace(again, readings=tuple(settled))
 
 
-def _narrowed(
-    reading: Reading, parameters: Mapping[str, object], values: dict[Subquery, list[object]], context: Context
-) -> Reading:
-    """Returns a reading with its filters settled. ``values`` gets the values of the subqueries that are computed."""
+def _narrowed(reading: Reading, parameters: Mapping[str, object], values: _SubqueryValues, context: Context) -> Reading:
+    """Returns a reading with its filters settled. ``values`` keeps the values of the subqueries that are computed."""
     uses, notes = [], list(reading.notes)
     for use in reading.uses:
         evaluated = _conditions(use)
@@ -125,7 +128,7 @@ def _narrowed(
                 notes.append(f"not used: {condition_text}: there are few partitions")
                 continue
             try:
-                text, values_by_name = _bound(condition, values, context)
+                text, values_by_name = _bound(condition, values)
                 truths = _truths(condition, text, combinations | nulls, use.table, {**parameters, **values_by_name})
             except Error as error:
                 notes.append(f"not used: {condition_text}: {_reason(error)}")
@@ -180,45 +183,53 @@ def _occurring(
     return {condition: combinations if condition in left else None for condition, combinations in occurring.items()}
 
 
-def _bound(condition: Computed, known: dict[Subquery, list[object]], context: Context) -> tuple[str, dict[str, object]]:
+def _bound(condition: Computed, values_of: _SubqueryValues) -> tuple[str, dict[str, object]]:
     """Returns the text of a condition with parameters for the values of its subqueries, and these. Raises
     ``NotSupportedError`` for a subquery that reads much or returns many values, or NULL, and the subquery's errors.
-    ``known`` are the values of subqueries that were computed, and gets others.
     """
     text, parameters = condition.text, dict[str, object]()
     for subquery in condition.subqueries:
-        if subquery not in known:
-            known[subquery] = _values(subquery, context)
-        values = known[subquery]
+        values = values_of(subquery)
         names = [f"{subquery.name}_{number}" for number in range(len(values))]
         text = text.replace(f"(:{subquery.name})", f"({', '.join(f':{name}' for name in names)})")
         parameters |= zip(names, values, strict=True)
     return text, parameters
 
 
-def _values(subquery: Subquery, context: Context) -> list[object]:
-    """Returns the values of a subquery: at least one, and only one if it is no list."""
-    from rewriter.statements.query.select import prepare  # It settles plans by this module.
+class _SubqueryValues:
+    """The values of the subqueries in the conditions of one plan: ``computed`` are those that were computed."""
 
-    planning = replace(context.planning, certify=False, explain=False, derive=False, clocks=False)
-    prepared = prepare(Query(subquery.text), replace(context, planning=planning))
-    tables = [use.table for use in prepared.plan.uses]
-    if not all(table.kind.is_in_catalog for table in tables):
-        raise NotSupportedError("its subquery reads a source that the catalog does not list")
-    if any(column.type.lower().startswith("char") for table in tables for column in table.all_columns):
-        raise NotSupportedError("its subquery reads a table with a CHAR column")
-    size = sum(scan.bytes for scan in prepared.scans)
-    if size > _MOST_BYTES and not prepared.from_footers:
-        raise NotSupportedError(f"its subquery reads {size:,} bytes")
-    rows = context.on(prepared.route.cluster).engine().execute(prepared.query).read_all().column(0)
-    values: list[object] = (rows.unique() if subquery.is_list else rows).to_pylist()
-    if not values or None in values:
-        raise NotSupportedError("its subquery returns NULL, or no value")
-    if len(values) > (_MOST_VALUES if subquery.is_list else 1):
-        raise NotSupportedError(f"its subquery returns {counted(len(values), 'value')}")
-    if not all(isinstance(value, str | int | date) for value in values):
-        raise NotSupportedError("its subquery returns numbers that are not whole")
-    return values
+    def __init__(self, prepare: Prepare, context: Context) -> None:
+        planning = replace(context.planning, certify=False, explain=False, derive=False, clocks=False)
+        self._prepare, self._context = prepare, replace(context, planning=planning)
+        self.computed: dict[Subquery, list[object]] = {}
+
+    def __call__(self, subquery: Subquery) -> list[object]:
+        """Returns the values of a subquery: at least one, and only one if it is no list."""
+        if subquery not in self.computed:
+            self.computed[subquery] = self._values(subquery)
+        return self.computed[subquery]
+
+    def _values(self, subquery: Subquery) -> list[object]:
+        prepared = self._prepare(Query(subquery.text), self._context)
+        tables = [use.table for use in prepared.plan.uses]
+        if not all(table.kind.is_in_catalog for table in tables):
+            raise NotSupportedError("its subquery reads a source that the catalog does not list")
+        if any(column.type.lower().startswith("char") for table in tables for column in table.all_columns):
+            raise NotSupportedError("its subquery reads a table with a CHAR column")
+        size = sum(scan.bytes for scan in prepared.scans)
+        if size > _MOST_BYTES and not prepared.from_footers:
+            raise NotSupportedError(f"its subquery reads {size:,} bytes")
+        engine = self._context.on(prepared.route.cluster).engine()
+        rows = engine.execute(prepared.query).read_all().column(0)
+        values: list[object] = (rows.unique() if subquery.is_list else rows).to_pylist()
+        if not values or None in values:
+            raise NotSupportedError("its subquery returns NULL, or no value")
+        if len(values) > (_MOST_VALUES if subquery.is_list else 1):
+            raise NotSupportedError(f"its subquery returns {counted(len(values), 'value')}")
+        if not all(isinstance(value, str | int | date) for value in values):
+            raise NotSupportedError("its subquery returns numbers that are not whole")
+        return values
 
 
 def _truths(

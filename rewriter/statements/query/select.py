@@ -241,7 +241,7 @@ def prepare(query: Query, context: Context) -> Prepared:
     if prepared is None:
         context = replace(context, planning=replace(context.planning, now=clock))
         plan = _plan(query, snapshot, context)
-        settled_plan = prune_by_computed_predicates(plan, query, snapshot, context)
+        settled_plan = prune_by_computed_predicates(plan, query, snapshot, context, prepare)
         routed_plan, route = _routed(settled_plan, query, context)
         # The certificate names the time of its making, on which no plan depends.
         is_timeless = not clock.was_read
@@ -352,7 +352,7 @@ def plan_select(query: Query, context: Context) -> tuple[Plan, Route]:
 
 
 def _planned(query: Query, reader: CatalogReader, context: Context) -> Plan:
-    return prune_by_computed_predicates(_plan(query, reader, context), query, reader, context)
+    return prune_by_computed_predicates(_plan(query, reader, context), query, reader, context, prepare)
 
 
 def _plan(query: Query, reader: CatalogReader, context: Context) -> Plan:
