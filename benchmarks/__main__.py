@@ -1,6 +1,7 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
 [statements] [certificates] [rollups] [maintain] [advice] [footers] [results] [ordered] [pages] [clusters] [streams]
-[shell] [duckdb] [spark] [metastore] [adoption] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+[shell] [duckdb] [spark] [metastore] [adoption] [dialect] [sinks] [peers] [stages]``: the tables of
+``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from benchmarks import (
     shell,
     sinks,
     spark,
+    stages,
     statements,
     streams,
     thrift_service,
@@ -76,6 +78,7 @@ GROUPS = (
     "dialect",
     "sinks",
     "peers",
+    "stages",
 )
 
 
@@ -151,6 +154,9 @@ def main(
         print(wide_markdown(sinks.measure()), flush=True)
     if not chosen or "peers" in chosen:
         _peers(chosen, peer_events)
+    if not chosen or "stages" in chosen:
+        with tempfile.TemporaryDirectory() as folder:
+            print(wide_markdown(stages.measure(Path(folder))), flush=True)
     if chosen and not chosen & {"duckdb", "spark"}:
         return
     from benchmarks import flights
