@@ -123,6 +123,28 @@ def test_conditions_that_the_cover_implies(tmp_path: Path, query: str, rows: lis
         assert connection.execute(query).fetchall() == rows
 
 
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("t IS NOT NULL", [(3,)]),
+        ("t < '0001-02-01' AND t IS NOT NULL", [(1,)]),
+        ("time_range_in(t, '0001-01-01', '9999-01-01')", [(3,)]),
+    ],
+)
+def test_the_first_instant_is_a_time(tmp_path: Path, condition: str, rows: list[tuple[object, ...]]) -> None:
+    """A literal names the start of year 1, which is the open end of ranges, too."""
+    with rewriter.connect(tmp_path / "w", engine="duckdb") as connection:
+        for statement in (
+            "SET rewriter.partial_data = true",
+            "CREATE TABLE days (n BIGINT) PARTITIONED BY (d DATE)",
+            "INSERT INTO days VALUES (1, DATE '0001-01-01'), (2, DATE '2024-01-01')",
+            "CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME)",
+            "CREATE FACT f OF CUBE c STORED IN (TABLE days PERIOD DAILY PARTITIONED BY t AS (d))",
+        ):
+            connection.execute(statement)
+        assert connection.execute(f"SELECT SUM(n) FROM c WHERE {condition}").fetchall() == rows
+
+
 @pytest.mark.parametrize("is_checked", [True, False])
 def test_an_outer_join_needs_the_condition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_checked: bool) -> None:
     """The condition drops the rows of shops without sales."""

@@ -126,11 +126,6 @@ def _stored_select(
         selects.append(_packed(connection, relation, paths, schemas, runs))
     if joined_parts:
         selects.append(_packed_parts(connection, relation, joined_parts, f"{serial}_parts", schemas, tables))
-    if len(selects) == 1:
-        # A query over a relation names the columns that it reads. DuckDB binds * sooner than a list.
-        columns = ", ".join(f"{quote(column.name)} AS {quote(column.name)}" for column in relation.all_columns)
-        plain = f"SELECT {columns} FROM "
-        return f"SELECT * FROM {selects[0].removeprefix(plain)}" if selects[0].startswith(plain) else selects[0]
     return " UNION ALL ".join(selects) or _empty(relation)
 
 
@@ -161,7 +156,8 @@ def _copied(connection: duckdb.DuckDBPyConnection, relation: Relation, table: st
         for piece in _pieces(relation, data_format, file.path):
             check_cancellation()
             connection.register(_PIECE, piece)
-            items = ["*"] if is_text else _data_items(connection, relation, _PIECE, FileSchemas(), is_exact=True)
+            stored_columns = () if is_text else FileSchemas().columns(connection, relation, _PIECE)
+            items = ["*"] if is_text else _data_items(relation, stored_columns, is_exact=True)
             connection.execute(f"INSERT INTO {table} SELECT {', '.join([*items, *values])} FROM {_PIECE}")
             connection.unregister(_PIECE)
     if not is_text:
@@ -199,9 +195,10 @@ def _by_path(connection: duckdb.DuckDBPyConnection, relation: Relation, group: P
         f"read_parquet({_list([file.path for file in group.files])}, union_by_name=true, hive_partitioning=true, "
         f"hive_types_autocast=false, hive_types={{{types}}})"
     )
-    items = _data_items(connection, relation, source, schemas)
+    stored_columns = schemas.columns(connection, relation, source)
+    items = _data_items(relation, stored_columns)
     items += [f"{quote(level)} AS {quote(column.name)}" for level, column in zip(group.levels, columns, strict=True)]
-    return f"SELECT {', '.join(items)} FROM {source}"
+    return f"SELECT {_select_list(items, stored_columns)} FROM {source}"
 
 
 def _by_value(
@@ -216,12 +213,14 @@ def _by_value(
     """Files whose values are only in the catalog: each file is joined with its values."""
     paths = list(dict.fromkeys(file.path for file in files))
     source = _source(relation, format, paths, "" if not relation.partition_columns else f", filename='{_FILE}'")
+    stored_columns: Sequence[tuple[str, str]] = ()
     if DATA_FORMATS[format].is_text:
         items = _text_items(relation, format, paths)
     else:
-        items = _data_items(connection, relation, source, schemas, relation.partition_columns != ())
+        stored_columns = schemas.columns(connection, relation, source)
+        items = _data_items(relation, stored_columns, relation.partition_columns != ())
     if not relation.partition_columns:
-        return f"SELECT {', '.join(items)} FROM {source}"
+        return f"SELECT {_select_list(items, stored_columns)} FROM {source}"
     table = _partition_values(connection, f"rewriter_values_{serial}", relation, files, tables)
     items += [f"v.p{number} AS {quote(column.name)}" for number, column in enumerate(relation.partition_columns)]
     # A row without partition values must not vanish.
@@ -240,9 +239,10 @@ def _packed(
     runs of values. DuckDB skips row groups by the statistics of the partition columns.
     """
     source = _source(relation, "parquet", paths, "")
-    items = _data_items(connection, relation, source, schemas, columns=relation.all_columns, is_exact=True)
+    stored_columns = schemas.columns(connection, relation, source)
+    items = _data_items(relation, stored_columns, columns=relation.all_columns, is_exact=True)
     where = f" WHERE {_is_in_runs(relation.partition_columns, runs)}" if runs else ""
-    return f"SELECT {', '.join(items)} FROM {source}{where}"
+    return f"SELECT {_select_list(items, stored_columns)} FROM {source}{where}"
 
 
 def _is_in_runs(columns: Sequence[Column], runs: Sequence[ValueRun]) -> str:
@@ -297,7 +297,7 @@ def _packed_parts(
     stored_columns = relation.stored_partition_columns
     paths = list(dict.fromkeys(file.path for file in files))
     source = _source(relation, "parquet", paths, f", filename='{_FILE}'")
-    items = _data_items(connection, relation, source, schemas, has_file=True, is_exact=True)
+    items = _data_items(relation, schemas.columns(connection, relation, source), has_file=True, is_exact=True)
     items += [f"v.p{number} AS {quote(column.name)}" for number, column in enumerate(relation.partition_columns)]
     table = _partition_values(connection, f"rewriter_values_{serial}", relation, files, tables)
     stored_values = zip(*(file.part.values for file in files if file.part is not None), strict=True)
@@ -410,22 +410,30 @@ def _cast_text(column: Column, name: str, format: str) -> str:
     return f"{sql} AS {quote(column.name)}"
 
 
+def _select_list(items: Sequence[str], stored_columns: Sequence[tuple[str, str]]) -> str:
+    """Returns the items of a SELECT over files with these columns: ``*`` if they are all columns, unchanged and in
+    order, because DuckDB binds that sooner than a list.
+
+    Other columns of the files must not be there: they could hide names of an outer query.
+    """
+    unchanged = [f"{quote(name)} AS {quote(name)}" for name, _ in stored_columns]
+    return "*" if unchanged == items else ", ".join(items)
+
+
 def _data_items(
-    connection: duckdb.DuckDBPyConnection,
     relation: Relation,
-    source: str,
-    schemas: FileSchemas,
+    stored_columns: Sequence[tuple[str, str]],
     has_file: bool = False,
     columns: Sequence[Column] | None = None,
     is_exact: bool = False,
 ) -> list[str]:
     """Returns the data columns of parquet files, or the given ones, cast to the declared types.
 
-    A column that no file has is NULL. ``is_exact`` says that the files are packed ones, which have no statistics that
-    leave out NaN (``formats.parquet``).
+    ``stored_columns`` are the names and types of the files' columns. A column that no file has is NULL. ``is_exact``
+    says that the files are packed ones, which have no statistics that leave out NaN (``formats.parquet``).
     """
     types_in_file: dict[str, tuple[str, str]] = {}
-    for stored_name, stored_type in schemas.columns(connection, relation, source):
+    for stored_name, stored_type in stored_columns:
         types_in_file.setdefault(stored_name.lower(), (stored_name, stored_type))
     prefix = "f." if has_file else ""
     items = []

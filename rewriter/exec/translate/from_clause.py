@@ -79,6 +79,11 @@ class FromClauses:
         self.relations = {relation.name.lower(): relation for relation in relations}
         self.translate = translate
         self._serial = 0
+        #: The names of relations and their columns. In a subquery, a column hides a relation of the outer query.
+        self._taken_names = {
+            *self.relations,
+            *(column.name.lower() for relation in relations for column in relation.all_columns),
+        }
 
     def clause(self, node: exp.Select, outer_scope: Scope, ctes: Ctes) -> tuple[str, tuple[Source, ...]]:
         """Returns the clause with its keyword, empty if there is none, and its sources."""
@@ -103,9 +108,9 @@ class FromClauses:
         return f" FROM {from_.sql}", tuple(from_.sources)
 
     def alias(self) -> str:
-        """Returns a name that no relation has."""
+        """Returns a name that no relation has, nor a column of one."""
         self._serial += 1
-        while f"s{self._serial}" in self.relations:
+        while f"s{self._serial}" in self._taken_names:
             self._serial += 1
         return f"s{self._serial}"
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges import format_instant
+from rewriter.timeline.civil import DAY, SECOND, civil_from_days
 
 
 def string_literal(value: str) -> str:
@@ -17,17 +16,23 @@ def string_literal(value: str) -> str:
 
 
 def timestamp_literal(instant: int) -> str:
-    """Returns an instant (microseconds UTC) as ``TIMESTAMP '2013-01-29 06:00:00'``; the session's zone is UTC."""
-    seconds, micros = divmod(instant, 1_000_000)
-    day = UpdatePeriod.DAILY.floor(instant)
-    clock = seconds - day // 1_000_000
-    text = f"{format_instant(day)} {clock // 3600:02d}:{clock // 60 % 60:02d}:{clock % 60:02d}"
-    return f"TIMESTAMP '{text}.{micros:06d}'" if micros else f"TIMESTAMP '{text}'"
+    """Returns an instant (microseconds UTC) as a literal; the session's zone is UTC.
+
+    >>> timestamp_literal(6 * 3_600 * SECOND)
+    "TIMESTAMP '1970-01-01 06:00:00'"
+    """
+    seconds, micros = divmod(instant % DAY, SECOND)
+    clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    return f"TIMESTAMP '{_date(instant)} {clock}.{micros:06d}'" if micros else f"TIMESTAMP '{_date(instant)} {clock}'"
 
 
 def date_literal(instant: int) -> str:
     """Returns the day that begins at ``instant`` as ``DATE '2013-01-29'``."""
-    return f"DATE '{format_instant(UpdatePeriod.DAILY.floor(instant))}'"
+    return f"DATE '{_date(instant)}'"
+
+
+def _date(instant: int) -> str:
+    return "{:04d}-{:02d}-{:02d}".format(*civil_from_days(instant // DAY))
 
 
 # Comparisons of an integer with a decimal literal, which Spark rounds: ``i < 1.5`` is ``i < 2``.

@@ -59,6 +59,22 @@ def test_two_arms_with_times_of_two_shapes(duckdb: DuckDBEngine, tmp_path: Path)
         assert answer.column("s").to_pylist() == [0, 3]
 
 
+@pytest.mark.parametrize("is_declared", [False, True])
+def test_a_column_does_not_hide_a_relation_of_the_outer_query(
+    duckdb: DuckDBEngine, tmp_path: Path, is_declared: bool
+) -> None:
+    """Relations have names of ours, such as ``s1``. Columns of files may have these names, too."""
+    relations = []
+    ones, stored = pa.array([1], pa.int64()), pa.array([7], pa.int64()) if is_declared else pa.array([{"k": 7}])
+    for name, table in {"o": {"k": ones}, "i": {"x": ones, "s1": stored}}.items():
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.table(table), path)
+        columns = [Column(column, "bigint") for column in table if column != "s1" or is_declared]
+        relations.append(Relation(name, "parquet", tuple(columns), (), (ScanFile(str(path), (), 1),)))
+    answer = duckdb.execute(EngineQuery("SELECT k FROM o WHERE 1 IN (SELECT o.k FROM i)", tuple(relations)))
+    assert answer.read_all().column("k").to_pylist() == [1]
+
+
 def test_errors_have_no_traces_of_our_translation(duckdb: DuckDBEngine) -> None:
     with pytest.raises(EngineError) as caught:
         duckdb.execute(EngineQuery("SELECT a, count(*) FROM (SELECT 1 AS a)"))
