@@ -22,7 +22,7 @@ from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import Replacement, SqlTemplate, TableToken
 from rewriter.planner.text.literal_lists import list_parser
-from rewriter.planner.text.sqlglot_trees import children, nests_too_deeply, settle, sqlglot_tokens, walk
+from rewriter.planner.text.sqlglot_trees import children, joins_by, nests_too_deeply, settle, sqlglot_tokens, walk
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 
@@ -181,12 +181,9 @@ class QueryText:
         for token in _with_shifts(self._their_tokens) if ">>>" in self.text else self._their_tokens:
             if token.token_type is TokenType.L_PAREN and parsed:
                 _read_synonym(parsed)
-            if parsed and token.text.upper() == "BY" and parsed[-1].token_type in (TokenType.VAR, TokenType.PARTITION):
-                # GROUP BY is one token to it, unless a comment stands between.
-                parsed[-1].token_type = _BY.get(parsed[-1].text.upper(), parsed[-1].token_type)
-                if parsed[-1].token_type in _BY.values():
-                    continue
-            elif parsed and parsed[-1].token_type is TokenType.WINDOW and token.token_type is TokenType.L_PAREN:
+            if parsed and joins_by(parsed[-1], token):
+                continue
+            if parsed and parsed[-1].token_type is TokenType.WINDOW and token.token_type is TokenType.L_PAREN:
                 parsed[-1].token_type = TokenType.VAR  # the function window(t, '1 day'), not the clause
             parsed.append(token)
         return parsed
@@ -542,10 +539,6 @@ _NOT_BEFORE_CALLS = (TokenType.DOT, TokenType.LIKE, TokenType.ILIKE, TokenType.R
 _NAMES = (TokenType.VAR, TokenType.ANY, TokenType.SOME)
 #: Spark's other names of aggregates, which sqlglot does not know.
 _SYNONYMS = {"MEAN": "avg", "EVERY": "bool_and", "ANY": "bool_or", "SOME": "bool_or"}
-_BY = {
-    "GROUP": TokenType.GROUP_BY, "ORDER": TokenType.ORDER_BY, "PARTITION": TokenType.PARTITION_BY,
-    "SORT": TokenType.SORT_BY, "CLUSTER": TokenType.CLUSTER_BY, "DISTRIBUTE": TokenType.DISTRIBUTE_BY,
-}  # fmt: skip
 
 
 # The select lists of a text: where each begins, and where an item ends. Each token is visited a few times at most,

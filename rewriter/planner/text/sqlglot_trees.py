@@ -310,6 +310,23 @@ PLUS = exp.Sqrt
 PLUS_TOKEN = TokenType.PIPE_SLASH
 
 
+_BY = {
+    "GROUP": TokenType.GROUP_BY, "ORDER": TokenType.ORDER_BY, "PARTITION": TokenType.PARTITION_BY,
+    "SORT": TokenType.SORT_BY, "CLUSTER": TokenType.CLUSTER_BY, "DISTRIBUTE": TokenType.DISTRIBUTE_BY,
+}  # fmt: skip
+
+
+def joins_by(before: Any, token: Any) -> bool:
+    """Makes one token of two where the second is BY: GROUP BY is one to sqlglot, unless a comment stands between.
+    Returns whether it did.
+    """
+    if token.text.upper() != "BY" or before.token_type not in (TokenType.VAR, TokenType.PARTITION):
+        return False
+    joined = _BY.get(before.text.upper())
+    before.token_type = joined or before.token_type
+    return joined is not None
+
+
 def read_with_calls(
     text: str, lexed: Sequence[Token], replaced: Mapping[int, TokenType] | None = None
 ) -> list[exp.Expr | None]:
@@ -318,7 +335,10 @@ def read_with_calls(
     """
     masked = _masked(text, lexed)
     dialect = sqlglot.Dialect.get_or_raise("spark")
-    tokens = sqlglot_tokens(dialect, masked, lexed)
+    tokens: list[Any] = []
+    for token in sqlglot_tokens(dialect, masked, lexed):
+        if not tokens or not joins_by(tokens[-1], token):
+            tokens.append(token)
     if replaced:
         for token in tokens:
             token.token_type = replaced.get(token.start, token.token_type)

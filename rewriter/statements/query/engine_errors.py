@@ -74,7 +74,7 @@ _HINTS = {
 }
 
 
-_ANY_HINT = "The engine refused the query; EXPLAIN REWRITE shows the query that it received."
+_ANY_HINT = "The engine refused the query; EXPLAIN REWRITE shows it over the storage tables."
 
 
 #: How many pairs of equal tokens may be compared: in two long lists of the same words, every word matches every other.

@@ -75,6 +75,11 @@ def test_a_column_does_not_hide_a_relation_of_the_outer_query(
     assert answer.read_all().column("k").to_pylist() == [1]
 
 
+def test_a_comment_may_stand_inside_of_group_by(duckdb: DuckDBEngine) -> None:
+    query = "SELECT a, count(*) AS n FROM (SELECT 1 AS a) GROUP /* by */ BY a ORDER -- it\n BY a"
+    assert duckdb.execute(EngineQuery(query)).read_all().to_pylist() == [{"a": 1, "n": 1}]
+
+
 def test_errors_have_no_traces_of_our_translation(duckdb: DuckDBEngine) -> None:
     with pytest.raises(EngineError) as caught:
         duckdb.execute(EngineQuery("SELECT a, count(*) FROM (SELECT 1 AS a)"))
