@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 #: Accumulate-and-sort holds so many bytes of rows, and as many again while it sorts them.
 ACCUMULATED_BYTES = 128 * 1024 * 1024
 
+#: A copy of sorted rows has about so many bytes: one partition may have most of the rows.
+_COPIED_BYTES = 8 * 1024 * 1024
+
 #: The values of the dynamic partition columns, and rows that have them.
 PartitionRows = Iterator["tuple[list[Any], pa.RecordBatch]"]
 
@@ -62,8 +65,8 @@ def adjacent_rows(batches: Iterable[pa.RecordBatch], data_columns: int) -> Parti
 
 
 def sorted_rows(batches: Iterable[pa.RecordBatch], data_columns: int, most_bytes: int = 0) -> PartitionRows:
-    """Yields the rows by partition, NULL first, each partition once for each ``most_bytes`` of rows: for each batch
-    without it. Rows of one partition keep their order.
+    """Yields the rows by partition, NULL first, for each ``most_bytes`` of rows: for each batch without it. Rows of one
+    partition keep their order; many come in several pieces, one after the other.
     """
     held: list[pa.RecordBatch] = []
     held_bytes = 0
@@ -93,11 +96,12 @@ def _sorted_batch(held: list[pa.RecordBatch], data_columns: int) -> PartitionRow
         yield [_python(key, 0) for key in keys], data
         return
     order = pc.sort_indices(ranks)
+    most_rows = max(1, batch.num_rows * _COPIED_BYTES // max(1, batch.nbytes))
     start = 0
     for end in _run_ends([ranks.take(order)], batch.num_rows):
-        rows = order.slice(start, end - start)
-        first = rows[0].as_py()
-        yield [_python(key, first) for key in keys], data.take(rows)
+        values = [_python(key, order[start].as_py()) for key in keys]
+        for first in range(start, end, most_rows):
+            yield values, data.take(order.slice(first, min(most_rows, end - first)))
         start = end
 
 
