@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import statistics
 import time
@@ -16,14 +17,16 @@ from benchmarks.timing import WideTable, shown
 
 #: The turns of queries and of writes.
 QUERIES, WRITES = 7, 3
-ROWS = 1_000_000
+ROWS = 5_000_000
 _TABLES = ("flights_hourly", "flights_daily", "flights_monthly")
 _SUMS = """SUM(distance) AS distance, SUM(flights) AS flights, SUM(delay) / NULLIF(SUM(departures), 0) AS delay,
   MAX(worst_delay) AS worst"""
 _COLUMNS = "carrier, distance, flights, delay, departures, worst_delay"
 _EVENTS = """SELECT CAST(id % 1000 AS INT) AS a, id AS b, CAST(id AS DOUBLE) AS c,
   concat('key', id % 5000) AS s, {partition} AS dt FROM range({rows})"""
-_HOUR = "date_format(timestamp_seconds(1704067200 + 3600 * (id % {hours})), 'yyyy-MM-dd-HH')"
+_HOUR = "date_format(timestamp_seconds(1704067200 + 3600 * ({hour})), 'yyyy-MM-dd-HH')"
+#: Nine of ten rows are in the first of 24 hours.
+_SKEWED = "CASE WHEN id % 10 < 9 THEN 0 ELSE id DIV 10 % 24 END"
 
 #: What is measured in turns: a name, and the function of a turn's number that does it.
 _Ways = Mapping[str, Callable[[int], object]]
@@ -33,12 +36,20 @@ def measure(warehouse: Path, spark: Any, rows: int = ROWS) -> WideTable:
     """Returns the medians of a warm session ``spark``. ``warehouse`` has the flights (``benchmarks.flights``)."""
     work = warehouse.parent / "spark_sessions"
     work.mkdir(exist_ok=True)
+    load = os.getloadavg()
     try:
         with rewriter.spark.register(spark, warehouse) as lake, _quiet(spark):
             cells = [
                 ("query of a month, days and hours", _in_turns(_queries(lake, spark, work), QUERIES)),
-                ("INSERT of 1,000 hours", _in_turns(_inserts(lake, spark, work, 100_000, 1000), WRITES)),
-                (f"INSERT of {rows:,} rows, 24 hours", _in_turns(_inserts(lake, spark, work, rows, 24), WRITES)),
+                ("INSERT of 1,000 hours", _in_turns(_inserts(lake, spark, work, 100_000, "1000", "id % 1000"), WRITES)),
+                (
+                    f"INSERT of {rows:,} rows, 24 hours",
+                    _in_turns(_inserts(lake, spark, work, rows, "24", "id % 24"), WRITES),
+                ),
+                (
+                    f"INSERT of {rows:,} rows, 24 hours, 90 % in one",
+                    _in_turns(_inserts(lake, spark, work, rows, "skewed", _SKEWED), WRITES),
+                ),
                 ("OVERWRITE of a day", _in_turns(_overwrites(lake, spark, work), WRITES)),
                 ("REFRESH of a month of days", _in_turns(_refreshes(lake, spark, work), WRITES)),
                 (f"{rows:,} rows out", _in_turns(_results(lake, spark, work, rows), WRITES)),
@@ -53,7 +64,10 @@ def measure(warehouse: Path, spark: Any, rows: int = ROWS) -> WideTable:
         "A warehouse in a session of Spark",
         ("what", "way", "median", "of the last way"),
         tuple(lines),
-        (f"Medians of {QUERIES} turns for queries and {WRITES} for writes; each turn does every way once.",),
+        (
+            f"Medians of {QUERIES} turns for queries and {WRITES} for writes; each turn does every way once.",
+            f"Load of {os.cpu_count()} cores: {load[0]:.0f} at the start, {os.getloadavg()[0]:.0f} at the end.",
+        ),
     )
 
 
@@ -117,6 +131,7 @@ def _queries(lake: Any, spark: Any, work: Path) -> _Ways:
     return {
         "cursor, known text": lambda _: lake.connection.execute(ours(0)).fetchall(),
         "cursor, new text": lambda turn: lake.connection.execute(ours(turn)).fetchall(),
+        "`lake.sql`, known text": lambda _: lake.sql(ours(0)).collect(),
         "`lake.sql`, new text": lambda turn: lake.sql(ours(turn + 10)).collect(),
         "plain Spark, directories of days": lambda turn: spark.sql(plain(turn, "hive_layout")).collect(),
         "plain Spark, one file of hours": lambda turn: spark.sql(plain(turn, "one_file")).collect(),
@@ -124,19 +139,19 @@ def _queries(lake: Any, spark: Any, work: Path) -> _Ways:
     }
 
 
-def _inserts(lake: Any, spark: Any, work: Path, rows: int, hours: int) -> _Ways:
-    """Rows of a Parquet file into hourly partitions of a new table each turn."""
-    source = str(work / f"source_{hours}")
-    partition = _HOUR.format(hours=hours)
+def _inserts(lake: Any, spark: Any, work: Path, rows: int, suffix: str, hour: str) -> _Ways:
+    """Rows of a Parquet file into hourly partitions of a new table each turn. ``hour`` computes the partition."""
+    source = str(work / f"source_{suffix}")
+    partition = _HOUR.format(hour=hour)
     spark.sql(_EVENTS.format(partition=partition, rows=rows)).coalesce(2).write.parquet(source)
 
     def ours(turn: int) -> None:
-        name = f"inserted_{hours}_{turn}"
+        name = f"inserted_{suffix}_{turn}"
         lake.connection.execute(f"CREATE TABLE {name} (a INT, b BIGINT, c DOUBLE, s STRING) PARTITIONED BY (dt STRING)")
         assert lake.connection.append(name, spark.read.parquet(source)).rowcount == rows
 
     def plain(turn: int) -> None:
-        spark.read.parquet(source).write.partitionBy("dt").parquet(str(work / f"plain_{hours}_{turn}"))
+        spark.read.parquet(source).write.partitionBy("dt").parquet(str(work / f"plain_{suffix}_{turn}"))
 
     return {"`lake.connection.append`": ours, "`write.partitionBy`": plain}
 

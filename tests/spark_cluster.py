@@ -60,7 +60,7 @@ class SparkProcess:
                 stdout=sink,
                 stderr=sink,
                 cwd=directory,
-                env=_environment(directory, memory, host),
+                env=environment(directory, memory, host),
                 preexec_fn=_end_with_parent,
             )
         self._pattern = re.compile(started)
@@ -271,12 +271,13 @@ def _class(name: str) -> list[str]:
     return [str(_HOME / "bin" / "spark-class"), f"org.apache.spark.{name}"]
 
 
-def _environment(directory: Path, memory: str, host: str) -> dict[str, str]:
+def environment(directory: Path, memory: str = "256m", host: str = HOST) -> dict[str, str]:
+    """Returns the environment of a process of Spark that cannot import the package under test."""
     site = directory / "site"
     site.mkdir(exist_ok=True)
     (site / "sitecustomize.py").write_text(_SITE)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
-    return environment | {
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    return inherited | {
         "JAVA_HOME": str(find_java_home()),
         "PYTHONPATH": str(site),
         "PYSPARK_PYTHON": sys.executable,

@@ -46,6 +46,17 @@ def scan_file(file: DataFile, values: PartitionValues) -> ScanFile:
 
 
 @dataclass(frozen=True)
+class FrameView:
+    """The global temporary view of Spark that has the rows of a DataFrame. ``tasks`` is the number of tasks that
+    compute them, and ``bytes`` is Spark's estimate of their size, if they are known.
+    """
+
+    name: str
+    tasks: int | None = None
+    bytes: int | None = None
+
+
+@dataclass(frozen=True)
 class Relation:
     """A named set of files that a query reads as one table.
 
@@ -59,8 +70,7 @@ class Relation:
 
     ``format`` is ``parquet``, ``csv``, ``json`` (one object a line), ``orc``, ``avro`` or ``textfile``. CSV files have
     a header. A value of CSV, JSON or a text file is read as text and cast; one that does not fit is a ``DataError``.
-    With ``view``, the rows are the rows of a global temporary view of Spark; only Spark reads it, and there are no
-    files.
+    With ``view``, the rows are the rows of a DataFrame of Spark; only Spark reads it, and there are no files.
 
     ``options`` are the options of ``rewriter.exec.data_files`` and ``rewriter.exec.formats.delimited_text``. All CSV
     files have one header; if ``grown``, because columns were added, some may have only the first of ``columns``. If
@@ -81,7 +91,7 @@ class Relation:
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
     grown: bool = False
     packed_columns: tuple[Column, ...] = ()
-    view: str | None = None
+    view: FrameView | None = None
     dropped: tuple[str, ...] = ()
     time_patterns: tuple[tuple[str, str], ...] = ()
 
@@ -353,7 +363,7 @@ class Engine(Protocol):
         that was handed in would change what the DataFrame reads.
         """
 
-    def view_of_frame(self, frame: object, columns: Sequence[Column]) -> str | None:
+    def view_of_frame(self, frame: object, columns: Sequence[Column]) -> FrameView | None:
         """Returns a ``Relation.view`` of the rows of a DataFrame of Spark, as columns of these types; ``None`` unless
         the engine is in the Spark of the DataFrame. It lasts until ``forget_frame``, or the end of the engine.
         """

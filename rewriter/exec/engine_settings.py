@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
 from rewriter.lazy_dataclass import dataclass
 
-_STORED = Path(__file__).with_name("engine_settings.txt")
+_STORED = files(__package__).joinpath("engine_settings.txt")
 _NOTHING = "nothing"
 
 

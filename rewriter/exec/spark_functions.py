@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
-_STORED = Path(__file__).with_name("spark_functions.txt")
-_ARITIES = Path(__file__).with_name("spark_arities.txt")
+# The package may be in a zip file (``spark-submit --py-files``).
+_STORED = files(__package__).joinpath("spark_functions.txt")
+_ARITIES = files(__package__).joinpath("spark_arities.txt")
 
 #: Functions of other databases, each with the one of Spark that takes the same arguments, or nearly the same.
 _OF_OTHER_DATABASES = {

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from rewriter.grammar.dialect_rules import dialect_rules
 
-STORED = Path(__file__).with_name("dialect_tables.json")
+STORED = files("rewriter.grammar").joinpath("dialect_tables.json")
 
 
 def stored_grammar(rules: str) -> Mapping[str, Any]:
@@ -47,4 +48,4 @@ def _compiled(rules: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    STORED.write_text(grammar_text(), encoding="utf-8")
+    Path(str(STORED)).write_text(grammar_text(), encoding="utf-8")

@@ -31,6 +31,7 @@ from rewriter.exec.engine import (
     EngineQuery,
     EngineState,
     EngineStream,
+    FrameView,
     LoadBatch,
     OpenFrame,
     Write,
@@ -259,7 +260,7 @@ class DuckDBEngine:
             "fetch_arrow_table are there on DuckDB, too.",
         )
 
-    def view_of_frame(self, frame: object, columns: Sequence[Column]) -> str | None:
+    def view_of_frame(self, frame: object, columns: Sequence[Column]) -> FrameView | None:
         return None
 
     def forget_frame(self, frame: object) -> None:

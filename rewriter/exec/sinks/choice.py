@@ -31,6 +31,7 @@ def choose_sink(
     is_packed: bool,
     has_many_tasks: bool,
     reads_little: bool,
+    has_few_tasks: bool,
     max_open_writers: int,
 ) -> tuple[SinkKind, str]:
     """Returns the sink of a write and the reason in words.
@@ -38,7 +39,8 @@ def choose_sink(
     ``setting`` is a value of ``rewriter.sink``. ``most_partitions`` returns a bound of the number of partitions, if
     there is one, and is called only if the choice depends on it. ``has_many_tasks`` is true of Spark, where each task
     writes files of its own: without grouping, a partition would get a file of each task. A query that ``reads_little``
-    runs in one task there, whose sink sorts the rows: that needs no exchange of rows between tasks.
+    runs in one task there, whose sink sorts the rows: that needs no exchange of rows between tasks. Neither do packed
+    files of a query that ``has_few_tasks``: each task packs all partitions of its rows.
     """
     if is_static:
         return SinkKind.SINGLE, "there is only one partition"
@@ -46,6 +48,8 @@ def choose_sink(
         return SinkKind(setting), "rewriter.sink names it"
     if has_many_tasks and reads_little:
         return SinkKind.SORTED, "one task reads all, and sorts it"
+    if has_many_tasks and has_few_tasks and is_packed:
+        return SinkKind.SORTED, "few tasks read all, and each sorts its rows"
     if is_packed:
         return SinkKind.GROUPED, "a packed file holds several partitions, one after the other"
     if has_many_tasks:

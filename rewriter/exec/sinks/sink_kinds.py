@@ -21,13 +21,13 @@ SINK_SETTINGS = ("auto", SinkKind.GROUPED.value, SinkKind.UNGROUPED.value, SinkK
 
 @dataclass(frozen=True)
 class SinkChoice:
-    """A sink, the reason for it, and its settings. With ``is_one_task``, one task of Spark runs the query."""
+    """A sink, the reason for it, and its settings. At most ``most_tasks`` tasks of Spark run the query."""
 
     kind: SinkKind = SinkKind.GROUPED
     reason: str = ""
     target_file_bytes: int | None = None
     max_open_writers: int = 64
-    is_one_task: bool = False
+    most_tasks: int | None = None
 
     @property
     def is_grouped(self) -> bool:

@@ -27,6 +27,7 @@ from rewriter.exec.engine import (
     EngineQuery,
     EngineState,
     EngineStream,
+    FrameView,
     LoadBatch,
     OpenFrame,
     Relation,
@@ -296,7 +297,7 @@ class SparkEngine:
             close()
             raise
 
-    def view_of_frame(self, frame: Any, columns: Sequence[Column]) -> str | None:
+    def view_of_frame(self, frame: Any, columns: Sequence[Column]) -> FrameView | None:
         started = self._awaited_spark()
         if isinstance(started, ConnectedSpark) or is_connect(frame):
             return None
@@ -304,19 +305,21 @@ class SparkEngine:
             return None
         from rewriter.exec.spark.session import rows_of_frame
 
-        view = f"rewriter_frame_{uuid.uuid4().hex}"
+        name = f"rewriter_frame_{uuid.uuid4().hex}"
         items = [f"CAST({identifier(column.name)} AS {column.type}) AS {identifier(column.name)}" for column in columns]
 
-        def define() -> None:
+        def define() -> FrameView:
             # In a session in UTC, where a time without a zone is one of UTC.
-            own_frame = rows_of_frame(frame, started.session).toDF(*(column.name for column in columns))
-            own_frame.selectExpr(*items).createOrReplaceGlobalTempView(view)
+            rows, tasks, size = rows_of_frame(frame, started.session)
+            own_frame = rows.toDF(*(column.name for column in columns))
+            own_frame.selectExpr(*items).createOrReplaceGlobalTempView(name)
+            return FrameView(name, tasks, size)
 
         with self._errors(started, "", None, ()):
-            interruptible(define)
+            view = interruptible(define)
         self.forget_frame(frame)
         with self._lock:
-            self._shared[id(frame)] = frame, view
+            self._shared[id(frame)] = frame, name
         return view
 
     def forget_frame(self, frame: object) -> None:
@@ -555,11 +558,11 @@ def _most_file_bytes(write: Write) -> int:
 
 
 def _with_few_tasks(frame: DataFrame, query: EngineQuery, write: Write) -> DataFrame:
-    """Returns the query in fewer tasks, each of which makes files of its own, where these would be small: in one if the
-    sink says so, and otherwise, for larger files, in as many as the files that it reads would fill.
+    """Returns the query in fewer tasks, each of which makes files of its own, where these would be small: in at most so
+    many as the sink says, and otherwise, for larger files, in as many as the files that it reads would fill.
     """
-    if write.sink.is_one_task:
-        return frame.coalesce(1)
+    if write.sink.most_tasks is not None:
+        return frame.coalesce(write.sink.most_tasks)
     read_bytes, most_bytes = input_bytes(query), _most_file_bytes(write)
     return frame.coalesce(-(-read_bytes // most_bytes)) if read_bytes and most_bytes > _TASK_BYTES else frame
 

@@ -107,7 +107,7 @@ class Views:
     def create(self, relation: Relation) -> None:
         """Creates the view. Reads no data; about 70 µs a file. Raises ``EngineError`` for files that do not exist."""
         if relation.view is not None:
-            frame = self._session.table(f"global_temp.{identifier(relation.view)}")
+            frame = self._session.table(f"global_temp.{identifier(relation.view.name)}")
         elif self._kept is not None and is_managed(relation):
             key = (id(self._session), self._session.conf.get(_BROADCAST), replace(relation, name=""))
             frame = self._kept.get(key, len(relation.files), lambda: _declared(self._named(relation), relation))

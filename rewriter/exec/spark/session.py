@@ -319,9 +319,8 @@ def _start_context(master: str, settings: Mapping[str, str]) -> None:
 
     _reach_master(master)
 
-    conf = SparkConf(loadDefaults=False)
-    for key, value in (_static_settings(master) | dict(settings)).items():
-        conf.set(key, value)
+    required = _static_settings(master) | dict(settings)
+    conf = SparkConf(loadDefaults=False).setAll(list(required.items()))
     global _process
     log = _log_path()
     gateway: Any = SparkContext._gateway
@@ -334,7 +333,11 @@ def _start_context(master: str, settings: Mapping[str, str]) -> None:
             with open(log, "wb") as sink:
                 gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})
             _process = gateway.proc
-        SparkContext(conf=conf, gateway=gateway)
+        # The JVM has read spark-defaults.conf.
+        conf = SparkConf(_jvm=gateway.jvm)
+        for name, value in _preferred_settings(master).items():
+            conf.setIfMissing(name, value)
+        SparkContext(conf=conf.setAll(list(required.items())), gateway=gateway)
     except EngineError:
         raise
     except Exception as error:
@@ -355,10 +358,9 @@ def _static_settings(master: str) -> dict[str, str]:
     logging = os.path.join(directory, "log4j2.properties")
     with open(logging, "w") as file:
         file.write(_LOGGING)
-    settings = {
+    return {
         "spark.master": master,
         "spark.app.name": "rewriter",
-        "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         # They stand before the user's spark.driver.extraJavaOptions. A JVM whose heap is full would lose some of its
@@ -367,13 +369,20 @@ def _static_settings(master: str) -> dict[str, str]:
         "-XX:+ExitOnOutOfMemoryError",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": os.path.join(directory, "warehouse"),
-        "spark.local.dir": os.path.join(directory, "local"),
-        "spark.speculation": "false",
         "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
         # Checksum files beside data files are useless here, and double the number of files.
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         **_SESSION_SETTINGS,
+    }
+
+
+def _preferred_settings(master: str) -> dict[str, str]:
+    """Returns settings of a Spark that starts, for those that spark-defaults.conf does not have."""
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.local.dir": os.path.join(_process_directory(), "local"),
+        "spark.speculation": "false",
     }
     if master.startswith("local"):
         # Without these, Spark does not start on a machine whose name does not resolve.
@@ -609,10 +618,10 @@ def _function_over_cube(name: str) -> NotSupportedError:
 _PYTHON = re.compile("Python|Pandas|InArrow")
 
 
-def rows_of_frame(frame: DataFrame, session: SparkSession) -> DataFrame:
-    """Returns the rows of a DataFrame of a classic Spark as a DataFrame of another session. They are planned and
-    computed under the settings of their own session, whenever they are read: shuffles, and all that Python computes,
-    once, when this is called.
+def rows_of_frame(frame: DataFrame, session: SparkSession) -> tuple[DataFrame, int, int]:
+    """Returns the rows of a DataFrame of a classic Spark as a DataFrame of another session, the number of tasks that
+    compute them, and Spark's estimate of their bytes. They are planned and computed under the settings of their own
+    session, whenever they are read: shuffles, and all that Python computes, once, when this is called.
     """
     from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
@@ -622,9 +631,12 @@ def rows_of_frame(frame: DataFrame, session: SparkSession) -> DataFrame:
         if _PYTHON.search(own._jdf.queryExecution().executedPlan().toString()):
             # Its tasks read the settings of the query that they are a part of.
             own = own.localCheckpoint(eager=True)
-        rows = own._jdf.queryExecution().toRdd()
+        execution = own._jdf.queryExecution()
+        rows = execution.toRdd()
+        size = int(execution.optimizedPlan().stats().sizeInBytes())
     other: Any = session
-    return ClassicFrame(other._jsparkSession.internalCreateDataFrame(rows, own._jdf.schema(), False), session)
+    rows_there = other._jsparkSession.internalCreateDataFrame(rows, own._jdf.schema(), False)
+    return ClassicFrame(rows_there, session), int(rows.getNumPartitions()), size
 
 
 def silence() -> None:

@@ -194,6 +194,7 @@ def arrow_schema(frame: DataFrame) -> pa.Schema:
             raise NotSupportedError(
                 f"The column {field.name} of the result is a VARIANT, which has no value outside of Spark.",
                 condition="UNSUPPORTED_DATATYPE",
+                sqlstate="0A000",
                 object=field.name,
                 hint="Write to_json(…) for its text, or variant_get(…, '$.a', 'int') for a value in it.",
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, InterfaceError, NotSupportedError
-from rewriter.exec.engine import LoadBatch, Relation
+from rewriter.exec.engine import FrameView, LoadBatch, Relation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,7 +53,7 @@ class FrameStream:
             frame.createOrReplaceGlobalTempView(view)
             try:
                 columns = tuple([Column(field.name, field.dataType.simpleString()) for field in frame.schema.fields])
-                self._load(number, self._id, Relation("", "parquet", columns, (), (), view=view))
+                self._load(number, self._id, Relation("", "parquet", columns, (), (), view=FrameView(view)))
             except Exception as error:
                 self._error = error
                 raise

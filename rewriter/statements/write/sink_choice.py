@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _LONGEST = 10_000
 #: The most bytes of the files of a query for one task of Spark. Two tasks on two cores were not faster for 22 MB.
 _ONE_TASK_BYTES = 32 << 20
+#: The most tasks of Spark that each pack all partitions of their rows, and the most bytes that such tasks read: each of
+#: them reads as much as Spark gives a task by itself. More tasks would scatter a partition over too many files.
+_FEW_TASKS, _FEW_TASKS_BYTES = 16, 16 * (128 << 20)
 #: Functions that return many rows for one.
 _GENERATORS = frozenset({
     "explode", "explode_outer", "inline", "inline_outer", "json_tuple", "posexplode", "posexplode_outer", "stack",
@@ -50,6 +53,7 @@ def sink_of(target: Target, query: EngineQuery, context: Context) -> SinkChoice:
     settings, table = context.settings, target.table
     has_many_tasks = context.engine_name == "spark"
     reads_little = has_many_tasks and _reads_little(query)
+    has_few_tasks = has_many_tasks and is_packed(table) and _has_few_tasks(query)
     kind, reason = choose_sink(
         settings.sink,
         format_named(check_format(table.format)),
@@ -58,18 +62,37 @@ def sink_of(target: Target, query: EngineQuery, context: Context) -> SinkChoice:
         is_packed=is_packed(table),
         has_many_tasks=has_many_tasks,
         reads_little=reads_little,
+        has_few_tasks=has_few_tasks,
         max_open_writers=settings.max_open_writers,
     )
-    is_one_task = reads_little and kind in (SinkKind.SINGLE, SinkKind.SORTED)
-    return SinkChoice(kind, reason, settings.target_file_bytes, settings.max_open_writers, is_one_task)
+    most_tasks = None
+    if reads_little and kind in (SinkKind.SINGLE, SinkKind.SORTED):
+        most_tasks = 1
+    elif has_few_tasks and kind is SinkKind.SORTED:
+        most_tasks = _FEW_TASKS
+    return SinkChoice(kind, reason, settings.target_file_bytes, settings.max_open_writers, most_tasks)
 
 
 def _reads_little(query: EngineQuery) -> bool:
-    """Tests whether a query is a SELECT from few bytes, so that one task of Spark can run it and write its rows.
+    """Tests whether a query is a SELECT from few bytes, so that one task of Spark can run it and write its rows."""
+    return 0 < input_bytes(query) <= _ONE_TASK_BYTES and _keeps_rows(query)
 
-    It must not make many rows of one, by joins or functions.
-    """
-    if len(query.relations) != 1 or not 0 < input_bytes(query) <= _ONE_TASK_BYTES or len(query.sql) > _LONGEST:
+
+def _has_few_tasks(query: EngineQuery) -> bool:
+    """Tests whether a query is a SELECT from a relation that few tasks of Spark read."""
+    read_bytes = input_bytes(query)
+    for relation in query.relations:
+        view = relation.view
+        if view is not None:
+            if view.bytes is None or view.tasks is None or view.tasks > _FEW_TASKS:
+                return False
+            read_bytes += view.bytes
+    return 0 < read_bytes <= _FEW_TASKS_BYTES and _keeps_rows(query)
+
+
+def _keeps_rows(query: EngineQuery) -> bool:
+    """Tests whether a query is a SELECT that makes at most one row of each, without joins and such functions."""
+    if len(query.relations) != 1 or len(query.sql) > _LONGEST:
         return False
     try:
         tree = QueryText(query.sql, lexed=query.tokens).tree

@@ -284,6 +284,24 @@ def test_every_type_of_partition_column_is_sorted(type_: pa.DataType, values: li
         assert keys[0] == "None"
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_partitions_of_several_columns_are_sorted_by_value(seed: int) -> None:
+    """NULL comes first in each column, and rows of one partition keep their order."""
+    source = random.Random(seed)
+    keys = [(source.choice([None, 9, 10, -1]), source.choice(["b", None, "", "a"])) for _ in range(500)]
+    first, second = (pa.array(values) for values in zip(*keys, strict=True))
+    batch = pa.record_batch({"x": pa.array(range(500)), "p": first, "q": second})
+
+    def order(row: int) -> tuple[object, ...]:
+        p, q = keys[row]
+        return p is not None, p or 0, q is not None, q or ""
+
+    runs = list(partition_rows.sorted_rows([batch], 1))
+    assert [x for _, run in runs for x in run["x"].to_pylist()] == sorted(range(500), key=order)
+    assert [tuple(key) for key, _ in runs] == [keys[run["x"][0].as_py()] for _, run in runs]
+    assert len(runs) == len(set(keys))
+
+
 def test_a_table_sink_that_is_not_asked_is_ungrouped(target: FileTarget) -> None:
     """Whoever cannot sort does not ask: the rows of a partition come apart, and are in one file all the same."""
     given = batches(random.Random(6), 6, 5, 100)
@@ -320,7 +338,14 @@ def test_two_thousand_partitions_take_the_memory_of_one(target: FileTarget, monk
 
 
 def chosen(setting: str = "auto", format: str = "csv", most: int | None = None, **facts: bool) -> SinkKind:
-    given = {"is_static": False, "is_packed": False, "has_many_tasks": False, "reads_little": False, **facts}
+    given = {
+        "is_static": False,
+        "is_packed": False,
+        "has_many_tasks": False,
+        "reads_little": False,
+        "has_few_tasks": False,
+        **facts,
+    }
     return choose_sink(setting, FORMATS[format], lambda: most, max_open_writers=20, **given)[0]
 
 
@@ -335,5 +360,8 @@ def test_the_choice() -> None:
     assert chosen(most=1, has_many_tasks=True) is SinkKind.GROUPED
     assert chosen(most=1, has_many_tasks=True, reads_little=True) is SinkKind.SORTED
     assert chosen(has_many_tasks=True, reads_little=True, is_packed=True) is SinkKind.SORTED
+    assert chosen(has_many_tasks=True, has_few_tasks=True, is_packed=True) is SinkKind.SORTED
+    assert chosen(has_many_tasks=True, has_few_tasks=True) is SinkKind.GROUPED
+    assert chosen(has_few_tasks=True, is_packed=True) is SinkKind.GROUPED
     assert chosen(most=1, reads_little=True) is SinkKind.UNGROUPED
     assert chosen("sorted", most=1, is_packed=True) is SinkKind.SORTED

@@ -93,7 +93,7 @@ def test_a_list_grows_in_place() -> None:
 
 def test_the_stored_grammar_is_that_of_the_rules(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--rewrite"):
-        stored_grammar.STORED.write_text(stored_grammar.grammar_text(), encoding="utf-8")
+        Path(str(stored_grammar.STORED)).write_text(stored_grammar.grammar_text(), encoding="utf-8")
     stored = stored_grammar.STORED.read_text(encoding="utf-8")
     assert stored == stored_grammar.grammar_text(), "run: pytest tests/unit/grammar/test_lalr_tables.py --rewrite"
     assert stored_grammar.stored_grammar(dialect_rules()) == json.loads(stored)
