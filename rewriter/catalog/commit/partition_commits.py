@@ -21,7 +21,7 @@ from rewriter.catalog.facts.time_binding import Slot, TimeBinding
 from rewriter.catalog.model.partition_commit import PartitionCommitRule, rule_of
 from rewriter.catalog.model.proofs import NO_BASE_READ, UNKNOWN, Proof
 from rewriter.catalog.store import schema
-from rewriter.catalog.store.server_clock import NOW
+from rewriter.catalog.store.database_server import NOW
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from rewriter.catalog.model.stored_rows import part_in, properties_in
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
+from rewriter.catalog.store.database_server import NOW
 from rewriter.catalog.store.leases import EXPIRY_SECONDS
-from rewriter.catalog.store.server_clock import NOW
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:

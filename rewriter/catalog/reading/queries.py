@@ -25,6 +25,7 @@ from rewriter.catalog.model.stored_rows import all_parts_in, check_types, check_
 from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
 from rewriter.catalog.store import prepared_statements, schema
 from rewriter.catalog.store.backend import warehouse_of
+from rewriter.catalog.store.database_server import IDENTITY
 from rewriter.catalog.store.prepared_statements import (
     Prepared,
     fetch,
@@ -33,7 +34,6 @@ from rewriter.catalog.store.prepared_statements import (
     per_dialect,
     prepare_statement,
 )
-from rewriter.catalog.store.server_identity import IDENTITY
 from rewriter.errors import OperationalError
 from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.timeline import OrdinalRange

@@ -16,10 +16,10 @@ import sqlalchemy as sa
 from rewriter.catalog.cache.mean_sizes import VolumeCache
 from rewriter.catalog.store import migrations, postgresql, schema, sqlite
 from rewriter.catalog.store.backend import OPTION, Backend, Purpose
+from rewriter.catalog.store.database_server import IDENTITY
+from rewriter.catalog.store.database_server import NOW as NOW
 from rewriter.catalog.store.leases import Leases
 from rewriter.catalog.store.prepared_statements import Prepared, changed_rows, fetch, fetch_value, once
-from rewriter.catalog.store.server_clock import NOW as NOW
-from rewriter.catalog.store.server_identity import IDENTITY
 from rewriter.catalog.store.sqlite import is_writable
 from rewriter.errors import DataError, OperationalError
 
@@ -158,7 +158,7 @@ class Database:
     def check_version(self, version: int, identity: int) -> None:
         """Raises ``OperationalError`` CATALOG_TOO_NEW if the schema was upgraded to the schema of a later release.
 
-        Raises CATALOG_REPLACED if the tables are not the ones that were seen first (``server_identity.IDENTITY``):
+        Raises CATALOG_REPLACED if the tables are not the ones that were seen first (``database_server.IDENTITY``):
         cached reads of one catalog are invalid in another, even in an earlier copy of the same one.
         """
         if version != self.version:

@@ -26,7 +26,7 @@ from typing import Protocol
 import sqlalchemy as sa
 
 from rewriter.catalog.store import schema
-from rewriter.catalog.store.server_clock import NOW
+from rewriter.catalog.store.database_server import NOW
 from rewriter.errors import Error, OperationalError
 
 #: The age of a snapshot, in seconds, at which a lease is written; all of these must be far below VACUUM's retention.

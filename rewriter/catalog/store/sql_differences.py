@@ -1,7 +1,7 @@
 """The differences between the SQL of SQLite and the SQL of PostgreSQL, as a value.
 
 What differs in connections, locks and errors is in ``backend.Backend``; what one function of SQL needs is beside it,
-registered with SQLAlchemy's compiler (``server_clock``, ``server_identity``, ``filters.key_sql``).
+registered with SQLAlchemy's compiler (``database_server``, ``filters.key_sql``).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from rewriter.catalog.store import schema
-from rewriter.catalog.store.server_clock import NOW
+from rewriter.catalog.store.database_server import NOW
 from rewriter.errors import AnalysisError, ConflictError, IntegrityError
 from rewriter.lazy_dataclass import dataclass
 

@@ -15,7 +15,7 @@ from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.catalog.model.changes import CreateObject
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
 from rewriter.catalog.store import leases, schema
-from rewriter.catalog.store.server_clock import NOW
+from rewriter.catalog.store.database_server import NOW
 from rewriter.errors import Error, OperationalError
 from rewriter.session import Session
 from rewriter.statements.write.managed_write import make_write_directory
