@@ -7,7 +7,7 @@ values stand in the condition. The query itself keeps its text, and the engine c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -15,6 +15,7 @@ from sqlglot import exp
 from rewriter.catalog.filters.predicates import Subquery
 from rewriter.errors import Error, Span
 from rewriter.planner.scope.deterministic import is_scalar
+from rewriter.planner.scope.joins import nullable, relations
 from rewriter.planner.text.query_text import Edit, QueryText
 from rewriter.planner.text.sqlglot_trees import children, find_all, one_of, walk
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column
 
 #: The name of the parameter that stands for a subquery, and of the first of the parameters that stand for its values.
-PLACEHOLDER = "rewriter_subquery_"
+_PLACEHOLDER = "rewriter_subquery_"
 #: What a subquery may consist of, beside deterministic functions of a row.
 _is_part = one_of(
     exp.Select, exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Subquery, exp.Group, exp.Having, exp.Max, exp.Min,
@@ -56,7 +57,7 @@ def with_placeholders(text: QueryText, node: exp.Expr, span: Span) -> tuple[str,
         place = _place(text, inner) if (is_list or is_value) and _is_repeatable(text, inner) else None
         if place is None:
             return None
-        name = f"{PLACEHOLDER}{len(subqueries)}"
+        name = f"{_PLACEHOLDER}{len(subqueries)}"
         subqueries.append(Subquery(name, text.text[place.start + 1 : place.end - 1], is_list))
         edits.append(Edit(place, (f"(:{name})",)))
     edits.sort(key=lambda edit: edit.span.start)
@@ -72,6 +73,7 @@ def _is_repeatable(text: QueryText, query: exp.Expr) -> bool:
     return (
         isinstance(query, exp.Select)
         and text.typed == text.text
+        and _PLACEHOLDER not in text.text.lower()
         and len(query.expressions) == 1
         and all(_is_part(type(node)) or is_scalar(node) for node in nodes)
         and not any(isinstance(node, exp.Table) and node.name.lower() in ctes for node in nodes)
@@ -103,14 +105,18 @@ def _reads_as(sql: str, query: exp.Expr) -> bool:
 
 
 def joined_values(
-    text: QueryText, node: exp.Expr, others: Iterable[exp.Expr], column_of: Callable[[exp.Expr], Column | None]
+    text: QueryText,
+    node: exp.Expr,
+    others: Iterable[exp.Expr],
+    column_of: Callable[[exp.Expr], Column | None],
+    may_be_absent: bool,
 ) -> tuple[Column, Subquery] | None:
     """Returns the partition column that a join's condition equals with a column of a table, and the subquery of the
     values that this column has in the table's rows that satisfy further conditions; ``None`` for other conditions, and
     where no condition is about that table alone.
 
     ``others`` are conditions that hold together with ``node``. ``column_of`` returns the partition column that an
-    expression is.
+    expression is. ``may_be_absent`` says that the block has rows in which the relation of this column is absent.
     """
     if not isinstance(node, exp.EQ):
         return None
@@ -120,11 +126,18 @@ def joined_values(
             continue
         name = other.table.lower()
         select = node.find_ancestor(exp.Select)
-        tables = [] if select is None else [table for table in _joined(select) if table.alias_or_name.lower() == name]
-        wanted = [condition for condition in others if condition is not node and _is_about(condition, name)]
-        if len(tables) != 1 or not wanted or tables[0].args.get("sample") or tables[0].args.get("pivots"):
+        sources = [] if select is None else relations(select)
+        indexes = [index for index, source in enumerate(sources) if source.alias_or_name.lower() == name]
+        table = sources[indexes[0]] if len(indexes) == 1 else None
+        if select is None or not isinstance(table, exp.Table) or table.args.get("sample") or table.args.get("pivots"):
             return None
-        table = tables[0]
+        wanted = [condition for condition in others if condition is not node and _is_about(condition, name)]
+        if may_be_absent and nullable(select, indexes[0]):
+            # Where a row was not read, another row may be without a match, and NULLs may pass a condition of a later
+            # clause.
+            wanted = [condition for condition in wanted if _clause(condition) is _clause(node)]
+        if not wanted:
+            return None
         spans = [text.exactly(condition) for condition in wanted]
         table_span, column_span = text.span_of(table), text.span_of(other)
         if None in spans or table_span is None or column_span is None:
@@ -139,15 +152,13 @@ def joined_values(
         except Error:
             return None
         is_whole = isinstance(query, exp.Select) and query.args["from_"].this == table
-        return (column, Subquery(f"{PLACEHOLDER}0", sql, True)) if is_whole and _is_repeatable(text, query) else None
+        return (column, Subquery(f"{_PLACEHOLDER}0", sql, True)) if is_whole and _is_repeatable(text, query) else None
     return None
 
 
-def _joined(select: exp.Select) -> Iterator[exp.Table]:
-    """Yields the tables in FROM and in JOIN."""
-    for clause in (select.args.get("from_"), *(select.args.get("joins") or ())):
-        if clause is not None and isinstance(clause.this, exp.Table):
-            yield clause.this
+def _clause(condition: exp.Expr) -> exp.Expr | None:
+    """Returns the WHERE, or the join of the ON, that a condition stands in."""
+    return condition.find_ancestor(exp.Where, exp.Join)
 
 
 def _is_about(condition: exp.Expr, name: str) -> bool:

@@ -125,7 +125,8 @@ def _prune_reference(block: Block, index: int, reference: TableReference, query:
         elif isinstance(implied, Computed) and not implied.subqueries:
             computed_ids.add(id(original))
         if implied is None and is_own:
-            implied = reader.joined(condition, [own for own, _, is_own in conditions_ if is_own])
+            others = [own for own, _, is_own in conditions_ if is_own]
+            implied = reader.joined(condition, others, may_be_absent=null_row is not None)
         if implied is None:
             unused_texts.append(reader.unused_text(condition) if explain and is_own else None)
             continue
@@ -304,9 +305,9 @@ class _Reader:
         condition_text = f"NOT ({condition_text})" if negated else condition_text
         return Computed(condition_text, self.alias, tuple(indexes), subqueries)
 
-    def joined(self, node: exp.Expr, others: Sequence[exp.Expr]) -> Computed | None:
+    def joined(self, node: exp.Expr, others: Sequence[exp.Expr], may_be_absent: bool) -> Computed | None:
         """Returns the condition that a partition column has a value that a joined table has in its wanted rows."""
-        found = joined_values(self.query.text, node, others, self._column)
+        found = joined_values(self.query.text, node, others, self._column, may_be_absent)
         if found is None or self.query.clock():
             return None
         column, subquery = found
@@ -460,11 +461,13 @@ def _compare_alike(column: Column, literals: Sequence[Literal]) -> bool:
         case "date" | "timestamp":
             shape = _DATE if kind.name == "date" else _TIMESTAMP
             return kinds <= {"date", "timestamp"} or (kinds == {"string"} and all(map(shape.fullmatch, values)))
+    if not kinds <= {"number"}:
+        return False
     integral = kind.name in INTEGER_WIDTHS
     digits = _INTEGER_DIGITS if integral else kind.precision - kind.scale
     # Beyond BIGINT, Spark returns TRUE or FALSE without a comparison, even for NULL.
     beyond = integral and any(abs(Decimal(value)) >= 2**63 - 1 for value in values if _EXACT.fullmatch(value))
-    return kinds <= {"number"} and not beyond and _is_exact(digits, kind.scale, values)
+    return not beyond and _is_exact(digits, kind.scale, values)
 
 
 def _is_exact(digits: int, scale: int, values: Sequence[str]) -> bool:

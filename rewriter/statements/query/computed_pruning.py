@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import count
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.filters.predicates import (
@@ -29,7 +30,6 @@ from rewriter.exec.duckdb.evaluate_predicate import evaluate_condition
 from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Plan, Reading, TableUse
 from rewriter.planner.plan_query import plan_query
-from rewriter.planner.subquery_pruning import PLACEHOLDER
 from rewriter.terminal_text import counted
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ Prepare = Callable[[Query, "Context"], "Prepared"]
 #: The most combinations of values for which one condition is computed.
 MOST_COMBINATIONS = 100_000
 _COMPUTED = "computed: "
+#: The names of the parameters that stand in a query for the values of its subqueries.
+_VALUE = "rewriter_value_"
 #: A subquery is computed first where a table has so many values on DuckDB, and on Spark, which starts a job for it.
 _LEAST_COMBINATIONS = (4, 64)
 #: It reads and returns so much at most.
@@ -74,9 +76,10 @@ def _with_values(
     they read is not read again; the plan itself if there are none.
     """
     text, parameters = query.text, dict(plan.parameters)
-    for number, (subquery, (value, *_)) in enumerate(values.computed.items()):
-        name = f"{PLACEHOLDER}{number}"
+    for subquery, (value, *_) in values.computed.items():
         if not subquery.is_list and text.count(f"({subquery.text})") == 1:
+            # The text may have parameters of the user, and of the subqueries that were replaced before.
+            name = next(name for name in map(f"{_VALUE}{{}}".format, count()) if name not in text.lower())
             text, parameters[name] = text.replace(f"({subquery.text})", f"(:{name})"), value
     if text == query.text:
         return plan
@@ -222,7 +225,10 @@ class _SubqueryValues:
             raise NotSupportedError(f"its subquery reads {size:,} bytes")
         engine = self._context.on(prepared.route.cluster).engine()
         rows = engine.execute(prepared.query).read_all().column(0)
-        values: list[object] = (rows.unique() if subquery.is_list else rows).to_pylist()
+        try:
+            values: list[object] = (rows.unique() if subquery.is_list else rows).to_pylist()
+        except (OverflowError, ValueError):
+            raise NotSupportedError("its subquery returns a time that is not of the years 1 to 9999") from None
         if not values or None in values:
             raise NotSupportedError("its subquery returns NULL, or no value")
         if len(values) > (_MOST_VALUES if subquery.is_list else 1):

@@ -11,7 +11,7 @@ import pytest
 
 import rewriter
 from rewriter.dbapi import Connection
-from rewriter.errors import Error, NotSupportedError
+from rewriter.errors import DataError, Error, NotSupportedError
 
 _DAYS = 40
 _FIRST = date(2024, 1, 1)
@@ -83,6 +83,12 @@ def test_a_subquery_chooses_the_partitions(connection: Connection, condition: st
         ("LEFT ANTI JOIN dim ON {0}.dt = dim.dt AND dim.name = 'x0'", _DAYS),
         ("JOIN dim ON {0}.dt = dim.dt", _DAYS),
         ("JOIN dim ON {0}.dt = dim.dt WHERE dim.name = 'x0' OR {0}.k = 1", _DAYS),
+        # Where a row was not read, another table's row is without a match, and NULL passes the condition.
+        ("JOIN dim ON {0}.dt = dim.dt RIGHT JOIN plain p ON p.v = {0}.v WHERE coalesce(dim.n, 3) = 3", _DAYS),
+        ("JOIN dim ON {0}.dt = dim.dt FULL JOIN plain p ON p.v = {0}.v WHERE coalesce(dim.name, 'x0') = 'x0'", _DAYS),
+        ("JOIN dim ON {0}.dt = dim.dt RIGHT JOIN plain p ON p.v = {0}.v JOIN holed h ON coalesce(dim.n, 3) = 3", _DAYS),
+        ("JOIN dim ON {0}.dt = dim.dt AND dim.name = 'x0' RIGHT JOIN plain p ON p.v = {0}.v WHERE dim.n IS NULL", 5),
+        ("RIGHT JOIN dim ON {0}.dt = dim.dt WHERE dim.name = 'x0'", 5),
     ],
 )
 def test_a_join_with_a_filtered_table_chooses_the_partitions(
@@ -128,6 +134,57 @@ def test_dates(connection: Connection) -> None:
 )
 def test_other_subqueries_return_the_same_rows(connection: Connection, query: str) -> None:
     assert connection.execute(query.format("t")).fetchall() == connection.execute(query.format("plain")).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("condition", "partitions"),
+    [
+        # A list beside a value in one condition; one subquery inside another one, too.
+        ("CASE WHEN dt IN (SELECT dt FROM dim WHERE n = 3) THEN true ELSE dt = (SELECT max(dt) FROM t) END", 2),
+        (
+            "n <= (SELECT max(n) FROM t WHERE n < 10) AND n > (SELECT min(n) FROM t) "
+            "AND n <= (SELECT max(n) FROM t WHERE n > (SELECT min(n) FROM t))",
+            9,
+        ),
+    ],
+)
+def test_several_subqueries_keep_their_values(connection: Connection, condition: str, partitions: int) -> None:
+    query = "SELECT COUNT(v), SUM(v) FROM {} WHERE {}"
+    rows, read = _read(connection, query.format("t", condition))
+    assert rows == connection.execute(query.format("plain", condition)).fetchall()
+    assert read == partitions
+
+
+@pytest.mark.parametrize("name", ["rewriter_subquery_0", "REWRITER_SUBQUERY_0", "rewriter_value_0", "Rewriter_Value_0"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT COUNT(v), :{1} FROM {0} WHERE dt = (SELECT max(dt) FROM t)",
+        "SELECT COUNT(v) FROM {0} WHERE dt = (SELECT max(dt) FROM t) OR dt = :{1}",
+        "SELECT COUNT(v) FROM {0} WHERE concat(dt, '') = (SELECT max(dt) FROM t) OR concat(dt, '') IN (:{1})",
+        "SELECT COUNT(v) FROM {0} WHERE CASE WHEN dt = (:{1}) THEN true ELSE dt = (SELECT max(dt) FROM t) END",
+    ],
+)
+def test_parameters_of_the_user_keep_their_values(connection: Connection, query: str, name: str) -> None:
+    parameters = {name: "2024-01-03"}
+    expected = connection.execute(query.format("plain", name), parameters).fetchall()
+    assert connection.execute(query.format("t", name), parameters).fetchall() == expected
+
+
+def test_times_that_python_does_not_have(connection: Connection) -> None:
+    connection.execute("CREATE TABLE far AS SELECT date_add(DATE '9999-12-31', 1) AS day, 1 AS n")
+    for rest, count in (
+        ("WHERE d.day < (SELECT max(day) FROM far)", 400),
+        ("WHERE d.day IN (SELECT day FROM far)", 0),
+        ("JOIN far ON d.day = far.day WHERE far.n = 1", 0),
+    ):
+        assert connection.execute(f"SELECT COUNT(k) FROM d {rest}").fetchall() == [(count,)]
+
+
+@pytest.mark.parametrize("text", ["''", "'-'", "'.'", "(SELECT '' AS empty)"])
+def test_a_text_without_digits_is_no_number(connection: Connection, text: str) -> None:
+    with pytest.raises(DataError, match="cannot be cast"):
+        connection.execute(f"SELECT COUNT(v) FROM t WHERE n = {text}").fetchall()
 
 
 def test_a_subquery_of_several_rows_is_an_error(connection: Connection) -> None:
