@@ -354,9 +354,20 @@ class DuckDBEngine:
         except (duckdb.Error, RuntimeError, OSError, ValueError) as error:
             if self._is_closed:
                 raise engine_closed() from None
+            if isinstance(error, duckdb.InternalException | duckdb.FatalException):
+                self._forget_database()
             if "interrupted" in str(error).lower() and isinstance(error, RuntimeError | duckdb.InterruptException):
                 raise KeyboardInterrupt from None
             raise name_damaged_file(own_error(error, directory), query.relations, _OF_FILES) from None
+
+    def _forget_database(self) -> None:
+        """Leaves a database that DuckDB has invalidated after an internal error: the next query starts another one."""
+        with self._lock:
+            self._database, self._macros = None, None
+            self._idle = {True: [], False: []}
+            spill, self._spill = self._spill, None
+        if spill is not None:
+            spill.remove()
 
     def _connected(self, managed: bool) -> duckdb.DuckDBPyConnection:
         """Returns a connection that has our settings.

@@ -94,7 +94,11 @@ def _with_values(
     for reading in again.readings:
         computed = [note for use in reading.uses for note in notes.pop(use.table.id, ())]
         settled.append(replace(reading, notes=(*reading.notes, *computed)))
-    return replace(again, readings=tuple(settled))
+    # The engine gets the values; EXPLAIN REWRITE shows the text with its subqueries.
+    engine_template = again.template if again.engine_template is None else again.engine_template
+    return replace(
+        again, template=plan.template, edits=plan.edits, readings=tuple(settled), engine_template=engine_template
+    )
 
 
 def _narrowed(reading: Reading, parameters: Mapping[str, object], values: _SubqueryValues, context: Context) -> Reading:

@@ -8,12 +8,13 @@ import threading
 import time
 from pathlib import Path
 
+import duckdb as database
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from rewriter.catalog.model.objects import Column
-from rewriter.errors import EngineError, NotSupportedError
+from rewriter.errors import EngineError, Error, NotSupportedError
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, Write
 from rewriter.session import Session
@@ -73,6 +74,27 @@ def test_a_column_does_not_hide_a_relation_of_the_outer_query(
         relations.append(Relation(name, "parquet", tuple(columns), (), (ScanFile(str(path), (), 1),)))
     answer = duckdb.execute(EngineQuery("SELECT k FROM o WHERE 1 IN (SELECT o.k FROM i)", tuple(relations)))
     assert answer.read_all().column("k").to_pylist() == [1]
+
+
+@pytest.mark.parametrize("kind", [database.InternalException, database.FatalException])
+def test_a_database_that_duckdb_has_invalidated_is_left(
+    monkeypatch: pytest.MonkeyPatch, kind: type[database.Error]
+) -> None:
+    engine = DuckDBEngine()
+    query = EngineQuery("SELECT 1 AS a")
+    assert engine.execute(query).read_all().to_pylist() == [{"a": 1}]
+    first = engine._database
+
+    def fail(*_: object) -> object:
+        raise kind("database has been invalidated")
+
+    with monkeypatch.context() as context:
+        context.setattr(DuckDBEngine, "_parsed", fail)
+        with pytest.raises(Error):
+            engine.execute(EngineQuery("SELECT 2 AS a"))
+    assert engine.execute(query).read_all().to_pylist() == [{"a": 1}]
+    assert engine._database is not first
+    engine.close()
 
 
 def test_a_comment_may_stand_inside_of_group_by(duckdb: DuckDBEngine) -> None:
