@@ -58,9 +58,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-# Small results are copied on purpose.
-warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy", UserWarning, __name__)
-
 #: The rows of a batch that is written, and the rows that are computed before the first row of a stream is asked for.
 _BATCH_ROWS = 122_880
 #: The rows of a batch of a stream: DuckDB makes a batch of this many rows, whatever their size.
@@ -139,6 +136,7 @@ class DuckDBEngine:
 
             def run() -> pa.Table:
                 if copied:
+                    _expect_copies()
                     return opened.connection.execute(statement, parameters).to_arrow_table()
                 return opened.connection.sql(statement, params=parameters).to_arrow_table()
 
@@ -541,6 +539,13 @@ _MULTIPLYING = frozenset(
     "RECURSIVE".split()
 )
 _ENDS_OF_FROM = tuple("WHERE GROUP HAVING ORDER SORT LIMIT UNION EXCEPT INTERSECT WINDOW SELECT".split())
+
+
+def _expect_copies() -> None:
+    """Puts a filter of DuckDB's warning about a copied result before all filters, of which others may make it an error.
+    Adding it again moves it.
+    """
+    warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy", UserWarning, __name__)
 
 
 def is_copied(query: EngineQuery) -> bool:

@@ -1,8 +1,10 @@
 """Results of small files are copied, unless the query may multiply their rows."""
 
+import warnings
+
 import pytest
 
-from rewriter.exec.duckdb.engine import is_copied
+from rewriter.exec.duckdb.engine import DuckDBEngine, is_copied
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile
 
 
@@ -36,3 +38,13 @@ def test_queries(sql: str, copied: bool) -> None:
     assert is_copied(query(sql, size=10**5)) is copied
     assert not is_copied(query(sql, files=2, size=10**7))
     assert not is_copied(query(sql, size=10**7))
+
+
+def test_a_copied_result_warns_nobody() -> None:
+    engine = DuckDBEngine()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for number in (1, 2):
+            rows = engine.stream_rows(EngineQuery(f"SELECT {number} AS a")).read_all()
+            assert rows.to_pylist() == [{"a": number}]
+    engine.close()

@@ -207,8 +207,12 @@ class RecordingEngine(DuckDBEngine):
         return super().stream_rows(query)
 
 
-def test_sessions_that_share_an_engine_never_use_one_name(warehouse: Path) -> None:
+def test_sessions_that_share_an_engine_with_views_never_use_one_name(warehouse: Path) -> None:
+    """Relations are views of an engine like Spark. DuckDB reads them in the statement, under the same names each time,
+    so that its translations are kept.
+    """
     engine = RecordingEngine()
+    engine.name = "spark"
     for _ in range(3):
         with rewriter.connect(warehouse, engine=engine) as connection:
             outcome(connection.cursor(), "SELECT SUM(id) AS n FROM spare")
