@@ -39,7 +39,7 @@ def rollups_have_no_new_column(patch: pytest.MonkeyPatch) -> None:
 
     def planted(arm: Any, name: str, cube: Cube) -> str:
         own = {column.name.lower() for column in arm.table.all_columns} | {time.lower() for time in cube.times}
-        return plain(arm, name, cube) if name.lower() in own else "NULL"
+        return plain(arm, name, cube) if name.lower() in own else f"CAST(NULL AS {union_arms._type_name(cube, name)})"
 
     patch.setattr(union_arms, "arm_column", planted)
     patch.setattr(choose_facts, "_missing_in_table", lambda source, demand: [])
