@@ -14,6 +14,7 @@ import pytest
 import rewriter
 from rewriter.catalog.model.objects import Fact
 from rewriter.dbapi import Connection
+from rewriter.errors import IntegrityError
 from rewriter.exec.engine import Engine
 from rewriter.planner import cube_reference
 from rewriter.planner.cover import choose_facts
@@ -278,5 +279,6 @@ def test_planted_faults_are_found(
             _history(tmp_path, duckdb, seed, 5, 15)
 
     plant(monkeypatch)
-    with pytest.raises(AssertionError):
+    # The checker of certificates refuses some faults before their rows are compared.
+    with pytest.raises((AssertionError, IntegrityError)):
         run()
