@@ -242,6 +242,8 @@ class QueryBlock:
         if not self.adds_up() and not select.args.get("distinct") and not self._is_of_values():
             if select.find_ancestor(exp.Select, exp.With) is not None:
                 raise NotUnderstood("a query inside of another one that returns rows, over rollups")
+            if any(item.find(exp.Any, exp.All, exp.Anonymous) for item in select.expressions):
+                raise NotUnderstood("a function that may be an aggregate, over rollups")
             raise Refuted("the query returns rows, and a piece holds sums")
         output = {item.alias.lower() for item in select.expressions if item.alias}
         # EXISTS reads no item, unless one makes the rows one group.
