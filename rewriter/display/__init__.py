@@ -1,1 +1,1 @@
-"""What people see of results, covers and errors: in a terminal, and as HTML."""
+"""The display of results, covers and errors, in a terminal and as HTML."""

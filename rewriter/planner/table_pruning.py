@@ -114,6 +114,7 @@ def _prune_reference(block: Block, index: int, reference: TableReference, query:
     exact_ids: set[int] = set()
     computed_ids: set[int] = set()
     conditions_ = _list_conditions(select, index, None if obstacles else query.pushdown)
+    own_conditions = [original for original, _, is_own in conditions_ if is_own]
     for original, condition, is_own in conditions_:
         if obstacles:
             unused_texts.append(reader.unused_text(condition, f"with {', '.join(sorted(obstacles)).replace('_', ' ')}"))
@@ -125,8 +126,7 @@ def _prune_reference(block: Block, index: int, reference: TableReference, query:
         elif isinstance(implied, Computed) and not implied.subqueries:
             computed_ids.add(id(original))
         if implied is None and is_own:
-            others = [own for own, _, is_own in conditions_ if is_own]
-            implied = reader.joined(condition, others, may_be_absent=null_row is not None)
+            implied = reader.joined(condition, own_conditions, may_be_absent=null_row is not None)
         if implied is None:
             unused_texts.append(reader.unused_text(condition) if explain and is_own else None)
             continue
@@ -307,10 +307,12 @@ class _Reader:
 
     def joined(self, node: exp.Expr, others: Sequence[exp.Expr], may_be_absent: bool) -> Computed | None:
         """Returns the condition that a partition column has a value that a joined table has in its wanted rows."""
-        found = joined_values(self.query.text, node, others, self._column, may_be_absent)
-        if found is None or self.query.clock():
+        if self.query.clock():
             return None
-        column, subquery = found
+        column_and_values = joined_values(self.query.text, node, others, self._column, may_be_absent)
+        if column_and_values is None:
+            return None
+        column, subquery = column_and_values
         names = ".".join(f"`{name.replace('`', '``')}`" for name in (self.alias, column.name))
         index = self.table.partition_columns.index(column)
         return Computed(f"{names} IN (:{subquery.name})", self.alias, (index,), (subquery,))

@@ -1,4 +1,4 @@
-"""What a cover implies is not asked of an engine: conditions on time, the time of a row, the choice of partitions."""
+"""The text for an engine lacks what a cover implies: conditions on time, the time of rows, the choice of partitions."""
 
 from __future__ import annotations
 

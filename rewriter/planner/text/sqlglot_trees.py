@@ -310,6 +310,7 @@ PLUS = exp.Sqrt
 PLUS_TOKEN = TokenType.PIPE_SLASH
 
 
+#: The kinds of the tokens that sqlglot makes of a word and BY.
 _BY = {
     "GROUP": TokenType.GROUP_BY, "ORDER": TokenType.ORDER_BY, "PARTITION": TokenType.PARTITION_BY,
     "SORT": TokenType.SORT_BY, "CLUSTER": TokenType.CLUSTER_BY, "DISTRIBUTE": TokenType.DISTRIBUTE_BY,
