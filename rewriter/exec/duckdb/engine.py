@@ -536,7 +536,7 @@ _MOST_BYTES, _MOST_BYTES_OF_MANY = 8 << 20, 64 << 20
 _MANY_FILES = 20
 _MULTIPLYING = frozenset(
     "JOIN LATERAL EXPLODE EXPLODE_OUTER POSEXPLODE POSEXPLODE_OUTER INLINE INLINE_OUTER STACK SEQUENCE UNNEST RANGE "
-    "RECURSIVE".split()
+    "RECURSIVE REPEAT LPAD RPAD SPACE ARRAY_REPEAT".split()
 )
 _ENDS_OF_FROM = tuple("WHERE GROUP HAVING ORDER SORT LIMIT UNION EXCEPT INTERSECT WINDOW SELECT".split())
 
@@ -556,8 +556,8 @@ def is_copied(query: EngineQuery) -> bool:
 
 
 def _may_multiply(query: EngineQuery) -> bool:
-    """Tests whether a result may have more rows than the files: by a join, also one with a comma, a generator, a range,
-    or a recursion.
+    """Tests whether a result may have more rows than the files, or much longer ones: by a join, also one with a comma, a
+    generator, a range, a recursion, or a function that repeats a value.
     """
     in_from = [False]
     for token in tokens(query.sql) if query.tokens is None else query.tokens:
