@@ -45,7 +45,6 @@ from rewriter.certificate.edits import (
 from rewriter.certificate.evidence import (
     INCOMPLETE,
     OPEN,
-    REGISTERED,
     CatalogRecords,
     Finding,
     FindingKind,
@@ -88,12 +87,14 @@ from rewriter.certificate.stored_tables import (
     has_base,
     is_named,
     may_share,
+    over_period,
     ranges_text,
     read_instant,
     read_items,
     read_ranges,
     reasons_as_words,
     tables_of,
+    written_by,
 )
 from rewriter.certificate.subqueries import clauses_of, counterpart, enclosing_nodes, offset_of_name
 
@@ -367,11 +368,18 @@ class _Reference:
     def _rests_on(
         self, stored: StoredTable, piece: Mapping[str, Any], by_start: Mapping[int, Sequence[Record]]
     ) -> frozenset[tuple[str, ...]]:
-        origins = {tuple(o.items()): o for records in by_start.values() for r in records for o in r.origins}
+        is_base = self._is_base(piece)
+        origins = {
+            tuple(origin.items()): origin
+            for start, records in by_start.items()
+            for record in records
+            for stated in record.origins
+            for origin in (over_period(stated, piece["period"], self.zone, start) if is_base else stated,)
+        }
         rests_on = {(str(origin["kind"]), check_origin(origin, self.catalog)) for origin in origins.values()}
         if stored.table.definition["external"]:
             rests_on.add(("external", stored.name))
-        if self._is_base(piece):
+        if is_base:
             return frozenset({("base",), *rests_on})
         if stored.definition["trusted"]:
             return frozenset({("trusted", stored.name), *rests_on})
@@ -433,8 +441,7 @@ class _Reference:
         for at, stored, version in base:
             other = stored.other_values(version, period, self.zone)
             concerns = all(may_share(own[name], other[name]) for name in own.keys() & other.keys())
-            written = max(version.written, stored.definition.get("joined") or 0)
-            if concerns and version.as_of != REGISTERED and record.as_of < written <= self.catalog.commit:
+            if concerns and record.as_of < (written := written_by(version, stored)) <= self.catalog.commit:
                 raise Refuted(
                     f"{time_text(start)} includes its base up to commit {record.as_of}, and commit {written} wrote "
                     f"{time_text(at)} of {stored.name}"

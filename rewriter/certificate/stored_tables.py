@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from rewriter.certificate.edits import EVENTS, counters_of_events, sql_of_count, uncast, unmarked
-from rewriter.certificate.evidence import NotUnderstood, OutOfSight, Refuted
+from rewriter.certificate.evidence import REGISTERED, NotUnderstood, OutOfSight, Refuted
 from rewriter.certificate.expressions import ComputedExpressions, tree_of
 from rewriter.certificate.periods import (
     FINEST_FIRST,
@@ -187,9 +187,28 @@ def check_origin(origin: Mapping[str, Any], catalog: CatalogRecords) -> str:
             for version in catalog.versions(stored.table, *layout.text_bounds(time, zone)):
                 start = layout.start(version.values, zone)
                 is_inside = start is not None and time[0] <= start < time[1]
-                if is_inside and origin["as_of"] < version.written <= catalog.commit and version.made is not None:
-                    raise Refuted(f"it rests on {stored.name}, which commit {version.written} wrote since")
+                written = written_by(version, stored) if kind == "copied" else version.written
+                if is_inside and origin["as_of"] < written <= catalog.commit and version.made is not None:
+                    raise Refuted(f"it rests on {stored.name}, which commit {written} wrote since")
     return table.name.lower()
+
+
+def over_period(origin: Mapping[str, Any], period: str, zone: str, start: int) -> Mapping[str, Any]:
+    """Returns an origin of a base partition with the whole of its period: what came into it later was not copied."""
+    end = following(period, zone, start)
+    if not (origin["start"] < end and start < origin["end"]):
+        return origin
+    return {**origin, "start": min(origin["start"], start), "end": max(origin["end"], end)}
+
+
+def written_by(version: Record, stored: StoredTable) -> int:
+    """Returns the commit that wrote a version of a base partition, or that brought it into the fact with its table; -1
+    for a partition that was registered empty, which holds no event.
+    """
+    if version.as_of == REGISTERED:
+        return -1
+    joined = stored.definition.get("joined") or -1
+    return max(version.written, joined if version.ended is None or version.ended > joined else -1)
 
 
 @dataclass

@@ -15,7 +15,7 @@ import pytest
 
 from rewriter.catalog.commit.origin_changes import OriginChanges
 from rewriter.catalog.maintenance.consistency_check import findings
-from rewriter.errors import MissingDataError
+from rewriter.errors import IntegrityError, MissingDataError
 from rewriter.session import Session
 
 from .plants import Patch
@@ -124,8 +124,9 @@ def _copies_are_forgotten(patch: Patch) -> None:
 
 @pytest.mark.share(1)
 def test_a_planted_fault_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checker of certificates may refuse it before the rows are compared."""
     _copies_are_forgotten(monkeypatch)
-    with pytest.raises(Wrong):
+    with pytest.raises((Wrong, IntegrityError)):
         _many_histories(tmp_path, 12)
 
 

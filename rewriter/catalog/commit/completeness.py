@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from rewriter.catalog.commit.stored_timelines import ABSENT, States, ranges_of
 from rewriter.catalog.facts.time_binding import Combination, Slot, TimeBinding, overlapped
 from rewriter.catalog.model.key_ranges import merge_ranges
+from rewriter.catalog.model.origins import over_time
 from rewriter.catalog.model.proofs import INCOMPLETE, REGISTERED, Proof
 from rewriter.catalog.model.stored_rows import ids_in, origins_in, values_in
 from rewriter.catalog.reading.queries import chunks
@@ -77,18 +78,19 @@ class PeriodPartitions:
                     parts_by_slot[slot].append(part)
         return parts_by_slot
 
-    def base_states(self, binding: TimeBinding, parts: Sequence[Part]) -> States:
+    def base_states(self, binding: TimeBinding, slot: Slot, parts: Sequence[Part]) -> States:
         """Returns the states of a base period: open if a part of it is, else fresh if it is whole; retired, too, if a
         part of it was dropped.
 
-        An open part beside the parts that make a period whole would be read with them.
+        An open part beside the parts that make a period whole would be read with them. A part that was copied lacks
+        what came later into its period, where it was copied from.
         """
         live = {part.combination for part in parts if not part.dropped}
         fresh = ABSENT | {FRESH} if binding.is_whole(live) else ABSENT
         if any(part.proof.is_open for part in parts):
             fresh = frozenset({OPEN})
         origins = tuple(origin for part in parts if not part.dropped for origin in part.proof.origins)
-        fresh = self._origins.base_states(fresh, origins)
+        fresh = self._origins.base_states(fresh, over_time(origins, slot.start, slot.end))
         return fresh | {RETIRED} if any(part.dropped for part in parts) else fresh
 
     def rollup_states(self, binding: TimeBinding, slot: Slot, parts: Sequence[Part], content: BaseContent) -> States:

@@ -300,6 +300,13 @@ class FactTimelineUpdate:
         proofs = self._collect_closed_proofs(parts)
         self._origins.note(origin for proof in proofs for origin in proof.origins)
         base_origins = [origins for by_slot in self._base_origins.values() for origins in by_slot.values()]
+        base_origins += [
+            over_time(part.proof.origins, slot.start, slot.end)
+            for table_id, by_slot in parts.items()
+            for slot, period_parts in by_slot.items()
+            for part in period_parts
+            if part.proof.origins and self._bindings[table_id].is_base(slot.period)
+        ]
         self._origins.note(origin for origins in base_origins for origin in origins)
         commits = (proof.as_of for proof in proofs if proof.as_of != UNKNOWN)
         oldest = min(commits, default=self._context.sequence)
@@ -339,7 +346,7 @@ class FactTimelineUpdate:
             changes[slot.period].states[slot.ordinal] = self._origins.base_states(states, origins)
         for slot, period_parts in parts.items():
             if binding.is_base(slot.period):
-                changes[slot.period].states[slot.ordinal] = self._parts.base_states(binding, period_parts)
+                changes[slot.period].states[slot.ordinal] = self._parts.base_states(binding, slot, period_parts)
         return changes
 
     def _judge_rollups(

@@ -31,7 +31,7 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import Column, Cube, DataFile, Fact, PartitionValues, Table
-from rewriter.catalog.model.origins import Origins, merged_origins, within_time
+from rewriter.catalog.model.origins import Origins, copied_at, merged_origins, within_time
 from rewriter.catalog.model.proofs import BEFORE_FACT, BY_ADD_PARTITION, OPEN_PROOF, REGISTERED, UNKNOWN, Proof
 from rewriter.catalog.model.stored_rows import origins_in, properties_in
 from rewriter.errors import ConflictError, IntegrityError, InternalError, partitions_not_found
@@ -179,7 +179,9 @@ class PartitionChanges:
         self._refuse_dropped(table, added, slots)
         timeline_update = self._timeline_updates.of(table)
         known_keys = rows.known_before(self._context.connection, list(added)) if timeline_update is not None else set()
-        proofs = {key: self._added(timeline_update, table, slots.get(key), key in known_keys) for key in added}
+        proofs = {
+            key: self._added(timeline_update, table, slots.get(key), key in known_keys, change.origins) for key in added
+        }
         new_rows = [(_new(key, partition, ()), proofs[key]) for key, partition in added.items()]
         rows.insert_partitions(self._context.connection, table, new_rows, version)
         if timeline_update is not None:
@@ -188,9 +190,14 @@ class PartitionChanges:
         self._context.log("ADD_PARTITION", table, partitions=len(added))
 
     def _added(
-        self, timeline_update: FactTimelineUpdate | None, table: Table, slot: Slot | None, existed: bool
+        self,
+        timeline_update: FactTimelineUpdate | None,
+        table: Table,
+        slot: Slot | None,
+        existed: bool,
+        origins: Origins,
     ) -> Proof:
-        """Returns the proof of a registered partition.
+        """Returns the proof of a registered partition. ``origins`` are those of its INSERT.
 
         A base partition that comes back empty changes the content that earlier rollups included; a new one does not. A
         later fact judges by the row.
@@ -202,7 +209,8 @@ class PartitionChanges:
             return Proof(UNKNOWN, doubt)  # It comes with files.
         if timeline_update is None:
             return Proof(self._context.snapshot.sequence if existed else REGISTERED, doubt)
-        return Proof(self._context.snapshot.sequence if existed else REGISTERED)
+        copied = () if slot is None else copied_at(origins, slot.start, slot.end)
+        return Proof(self._context.snapshot.sequence if existed else REGISTERED, origins=copied)
 
     def drop(self, change: DropPartitions) -> None:
         """Ends partitions and their files. Raises ``AnalysisError`` PARTITIONS_NOT_FOUND if one does not exist."""

@@ -141,11 +141,15 @@ class WritePartitions:
 
 @dataclass(frozen=True)
 class AddPartitions:
-    """ALTER TABLE … ADD PARTITION: registers partitions, without files. A duplicate in the list counts once."""
+    """ALTER TABLE … ADD PARTITION: registers partitions, without files. A duplicate in the list counts once.
+
+    ``origins`` are the contents of other facts in which MARK COMPLETE of an INSERT found no rows for the partitions.
+    """
 
     table: Table
     partitions: tuple[PartitionWrite, ...]
     if_not_exists: bool = False
+    origins: Origins = ()
 
 
 @dataclass(frozen=True)

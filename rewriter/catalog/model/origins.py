@@ -120,6 +120,21 @@ def within_time(origins: Origins, start: int, end: int) -> Origins:
     )
 
 
+def copied_at(origins: Origins, start: int, end: int) -> Origins:
+    """Returns the origins of a period without rows, beside content with the given origins that was copied: nothing was
+    there when they were read.
+    """
+    origins = tuple(origin for origin in origins if origin.kind is OriginKind.COPIED)
+    inside = tuple(origin for origin in origins if origin.start < end and start < origin.end)
+    newest: dict[tuple[int, int], int] = {}
+    for origin in origins:
+        source = (origin.table, origin.period)
+        newest[source] = max(origin.as_of, newest.get(source, LOST))
+    elsewhere = newest.keys() - {(origin.table, origin.period) for origin in inside}
+    absent = (Origin(OriginKind.COPIED, *source, newest[source], start, end) for source in elsewhere)
+    return merged_origins((*over_time(inside, start, end), *absent))
+
+
 def over_time(origins: Origins, start: int, end: int) -> Origins:
     """Returns origins with the whole of a period that they share time with: what comes into it later is missing."""
     return tuple(

@@ -556,8 +556,8 @@ def is_copied(query: EngineQuery) -> bool:
 
 
 def _may_multiply(query: EngineQuery) -> bool:
-    """Tests whether a result may have more rows than the files, or much longer ones: by a join, also one with a comma, a
-    generator, a range, a recursion, or a function that repeats a value.
+    """Tests whether a result may have more rows than the files, or much longer ones: by a join, also one with a comma,
+    a generator, a range, a recursion, or a function that repeats a value.
     """
     in_from = [False]
     for token in tokens(query.sql) if query.tokens is None else query.tokens:

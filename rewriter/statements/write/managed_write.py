@@ -122,7 +122,7 @@ def write_tables(
 
 def _with_origins(change: WriteChange, readings: Sequence[Reading], context: Context) -> WriteChange:
     """Returns a change with what its query has read of other facts, unless it says so itself."""
-    if not isinstance(change, WritePartitions) or change.origins or not readings:
+    if not isinstance(change, WritePartitions | AddPartitions) or change.origins or not readings:
         return change
     return replace(change, origins=read_origins(change.table, readings, context))
 

@@ -198,9 +198,9 @@ def _changes(
             own_values = [
                 partition.values for other, change in changes if other is branch for partition in change.partitions
             ]
-            marked += loaded_window(
-                branch.statement.complete, fact_binding(branch.target, context), own_values, context
-            )
+            absent = loaded_window(branch.statement.complete, fact_binding(branch.target, context), own_values, context)
+            readings = branch.prepared.plan.readings
+            marked += [replace(change, origins=read_origins(change.table, readings, context)) for change in absent]
     return [*with_merged_inserts([change for _, change in changes]), *marked]
 
 

@@ -623,7 +623,10 @@ def _origins(use: TableUse, target: Fact | None, columns: Collection[str], conte
     binding = None if fact is None or stored is None else TimeBinding(fact, stored, use.table)
     fresh = {} if binding is None else _fresh(binding, columns, context)
     read_at = snapshot.state.sequence
-    for partition in selected_partitions(use, context):
+    partitions = selected_partitions(use, context)
+    if is_copy and binding is not None and not partitions:
+        yield Origin(OriginKind.COPIED, use.table.id, int(binding.base_period), read_at, 0, 0)
+    for partition in partitions:
         slot = None if binding is None else binding.locate(partition.values)
         if binding is None or slot is None:
             yield from inherited.get(partition.key, ())

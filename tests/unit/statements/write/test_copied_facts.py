@@ -119,6 +119,50 @@ def test_a_copy_that_keeps_time_is_outdated_where_its_base_changed(session: Sess
     assert days(session) == (3, 1, 0)
 
 
+@pytest.mark.share(1)
+@pytest.mark.parametrize("is_parted", [False, True])
+def test_an_hour_that_comes_later_outdates_the_copy_of_its_day(session: Session, is_parted: bool) -> None:
+    """The copy was made from the hours that were there. A day of it may consist of several partitions."""
+    for statement in (
+        "INSERT INTO hours VALUES ('a', 1, '2013-01-05-03')",
+        f"CREATE TABLE parts ({'n' if is_parted else 'k STRING, n'} BIGINT) PARTITIONED BY "
+        f"(ds STRING{', k STRING' if is_parted else ''})",
+        "CREATE FACT g OF CUBE c STORED IN (TABLE parts PERIOD DAILY PARTITIONED BY t AS (ds)"
+        f"{' COMPLETE WITH ANY k' if is_parted else ''})",
+        f"INSERT INTO parts {'' if is_parted else '(n, ds, k) '}SELECT SUM(n), substr(dt, 1, 10), k FROM hours "
+        "GROUP BY 2, 3",
+    ):
+        session.execute(statement)
+    assert days(session) == (5, 0, 0)
+    session.execute("ALTER TABLE hours ADD PARTITION (dt = '2013-01-05-11')")
+    assert days(session) == (5, 0, 0)  # No event.
+    session.execute("INSERT INTO hours VALUES ('a', 1, '2013-01-05-12')")
+    assert days(session) == (4, 1, 0)
+
+
+COMPLETE = "MARK COMPLETE FROM '2013-01-01' TO '2013-01-08'"
+
+
+@pytest.mark.share(1)
+@pytest.mark.parametrize(
+    "insert",
+    [
+        f"INSERT INTO days {COMPLETE} SELECT k, SUM(n), substr(dt, 1, 10) FROM hours GROUP BY 1, 3",
+        f"INSERT OVERWRITE days {COMPLETE} SELECT k, n, substr(dt, 1, 10) FROM hours WHERE dt > '2013-01-06'",
+        f"FROM hours INSERT INTO days {COMPLETE} SELECT k, n, substr(dt, 1, 10) INSERT INTO others SELECT k, n",
+    ],
+)
+def test_a_day_without_rows_is_as_new_as_where_it_was_copied_from(session: Session, insert: str) -> None:
+    """MARK COMPLETE of an INSERT says that its query had no rows for the day. There may be some later."""
+    for statement in (FACT_G, "CREATE TABLE others (k STRING, n BIGINT)", insert):
+        session.execute(statement)
+    assert (days(session)[1:], count(session, "t >= '2013-01-05' AND t < '2013-01-08'")) == ((0, 0), 0)
+    late(session, "2013-01-06")
+    assert days(session)[1:] == (1, 0)
+    session.execute(insert.replace("INTO days", "OVERWRITE days"))
+    assert days(session)[1:] == (0, 0)
+
+
 def test_retention_outdates_no_copy(session: Session) -> None:
     filled(session)
     session.execute("ALTER TABLE hours DROP PARTITION (dt < '2013-01-03')")
