@@ -90,6 +90,7 @@ def main(
     hive: bool = True,
     peer_events: int | None = None,
     spark_rows: int = spark.ROWS,
+    spark_events: int | None = None,
 ) -> None:
     """Runs the chosen groups (all without a choice) and prints each table when it is complete."""
 
@@ -167,7 +168,7 @@ def main(
         if not chosen or "duckdb" in chosen:
             show(querying.measure(warehouse, "duckdb"))
         if not chosen or "spark" in chosen:
-            _spark(warehouse, show, spark_rows)
+            _spark(warehouse, show, spark_rows, spark_events)
 
 
 def _lookups(metastore_partitions: int, show: Callable[[Table], None]) -> None:
@@ -200,12 +201,14 @@ def _commits(show: Callable[[Table], None]) -> None:
             show(table)
 
 
-def _spark(warehouse: Path, show: Callable[[Table], None], rows: int) -> None:
+def _spark(warehouse: Path, show: Callable[[Table], None], rows: int, events: int | None) -> None:
     with _started() as (engine, session):
         show(querying.measure(warehouse, engine))
         show(inserting.measure(warehouse, engine, session))
         show(scanning.measure(warehouse, engine, session))
         print(wide_markdown(spark.measure(warehouse, session, rows)), flush=True)
+        if events is not None:
+            print(wide_markdown(spark.measure_events(warehouse.parent, session, events)), flush=True)
 
 
 def _dialect(rows: Sequence[str], hive: bool, show: Callable[[Table], None]) -> None:
@@ -273,6 +276,9 @@ if __name__ == "__main__":
         metavar="N",
         help="rows that are written and read in a Spark session",
     )
+    parser.add_argument(
+        "--spark-events", type=int, metavar="N", help="query a cube over N events in a Spark session, too"
+    )
     given = parser.parse_args()
     if unknown := set(given.groups) - set(GROUPS):
         parser.error(f"unknown group {', '.join(sorted(unknown))}: choose of {', '.join(GROUPS)}")
@@ -287,4 +293,5 @@ if __name__ == "__main__":
         hive=not given.no_hive,
         peer_events=given.peer_events,
         spark_rows=given.spark_rows,
+        spark_events=given.spark_events,
     )

@@ -8,6 +8,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,20 @@ _EVENTS = """SELECT CAST(id % 1000 AS INT) AS a, id AS b, CAST(id AS DOUBLE) AS 
 _HOUR = "date_format(timestamp_seconds(1704067200 + 3600 * ({hour})), 'yyyy-MM-dd-HH')"
 #: Nine of ten rows are in the first of 24 hours.
 _SKEWED = "CASE WHEN id % 10 < 9 THEN 0 ELSE id DIV 10 % 24 END"
+
+#: Events spread over the year 2024, and queries over them, of a cube or of plain rows.
+_VISITS = """SELECT CAST(id % 997 AS INT) AS page, id % 4096 AS bytes, at, date_format(at, 'yyyy-MM-dd') AS dt FROM (
+  SELECT id, timestamp_seconds(1704067200 + id * 31536000 DIV {events}) AS at FROM range({events}))"""
+_VISIT_QUERIES = {
+    "by page, 300 days": """SELECT page, COUNT(*) AS visits, SUM(bytes) AS bytes FROM {source}
+      WHERE {time} >= '2024-02-03' AND {time} < '2024-11-29' GROUP BY page""",
+    "by day, a year": """SELECT to_date({time}) AS day, COUNT(*) AS visits FROM {source}
+      WHERE {time} >= '2024-01-01' AND {time} < '2024-12-31' GROUP BY to_date({time})""",
+    "by page, cut inside of two days": """SELECT page, SUM(bytes) AS bytes FROM {source}
+      WHERE {time} >= '2024-02-03 10:30' AND {time} < '2024-11-29 07:15' GROUP BY page""",
+    "MEDIAN of a month, which no rollup has": """SELECT page, MEDIAN(bytes) AS median FROM {source}
+      WHERE {time} >= '2024-03-01' AND {time} < '2024-04-01' GROUP BY page""",
+}
 
 #: What is measured in turns: a name, and the function of a turn's number that does it.
 _Ways = Mapping[str, Callable[[int], object]]
@@ -69,6 +84,60 @@ def measure(warehouse: Path, spark: Any, rows: int = ROWS) -> WideTable:
             f"Load of {os.cpu_count()} cores: {load[0]:.0f} at the start, {os.getloadavg()[0]:.0f} at the end.",
         ),
     )
+
+
+def measure_events(folder: Path, spark: Any, events: int) -> WideTable:
+    """Returns the medians of queries of a cube over a year of events, beside plain Spark over the events' files, and
+    the seconds to load them and to build the rollups.
+    """
+    load = os.getloadavg()
+    with rewriter.spark.register(spark, folder / "events_warehouse") as lake, _quiet(spark):
+        execute = lake.connection.execute
+        execute("CREATE TABLE visits (page INT, bytes BIGINT, at TIMESTAMP) PARTITIONED BY (dt STRING)")
+        execute(
+            "CREATE CUBE traffic (page INT, visits BIGINT MEASURE COUNT, bytes BIGINT MEASURE SUM, t TIMESTAMP TIME)"
+        )
+        execute(
+            "CREATE FACT traffic_all OF CUBE traffic STORED IN (TABLE visits PERIOD DAILY PARTITIONED BY t AS (dt) "
+            "RAW (t AS at)) ROLLUPS (DAILY, MONTHLY)"
+        )
+        source = spark.sql(_VISITS.format(events=events))
+        spent = {}
+        for what, run in (
+            ("load", lambda: lake.connection.append("visits", source)),
+            ("REFRESH of days and months", lambda: execute("REFRESH FACT traffic_all")),
+        ):
+            start = time.perf_counter()
+            run()
+            spent[what] = time.perf_counter() - start
+        snapshot = lake.connection.session.snapshot()
+        files = {file.path for _, file in snapshot.files(snapshot.table("visits"))}  # Several partitions share one.
+        spark.read.parquet(*files).createOrReplaceTempView("plain_visits")
+        lines = [(what, "rewriter", shown(seconds), "") for what, seconds in spent.items()]
+        for what, sql in _VISIT_QUERIES.items():
+            ways = {
+                "`lake.sql`": partial(_collect, lake.sql, sql.format(source="traffic", time="t")),
+                "plain Spark over the events": partial(
+                    _collect, spark.sql, sql.format(source="plain_visits", time="at")
+                ),
+            }
+            assert len({str(run(0)) for run in ways.values()}) == 1, what
+            medians = _in_turns(ways, WRITES)
+            plain = list(medians.values())[-1]
+            lines += [(what, way, shown(median), f"{median / plain:.3f}×") for way, median in medians.items()]
+    return WideTable(
+        f"A cube over {events:,} events in a session of Spark",
+        ("what", "way", "median", "of the last way"),
+        tuple(lines),
+        (
+            f"A year, 1,000 pages, {len(files):,} files. Medians of {WRITES} turns; both ways return the same rows.",
+            f"Load of {os.cpu_count()} cores: {load[0]:.0f} at the start, {os.getloadavg()[0]:.0f} at the end.",
+        ),
+    )
+
+
+def _collect(run: Callable[[str], Any], sql: str, _: int) -> list[Any]:
+    return sorted(run(sql).collect())
 
 
 @contextmanager
