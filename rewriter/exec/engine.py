@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues, Table
 from rewriter.errors import EngineError
 from rewriter.exec.sinks.sink_kinds import GROUPED_SINK, SinkChoice, SinkKind
-from rewriter.grammar.lexer import Token, tokens
+from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class ScanFile(NamedTuple):
     """A file to read: its absolute path, its partition's canonical values from the catalog, and its size.
 
     ``modified`` is the time of its last change, in nanoseconds; -1 for managed tables, whose files never change. Of a
-    packed file, only the rows of ``part`` are read.
+    packed file, only the rows of ``part`` are read. ``rows`` is the number of rows that are read, if it is known.
     """
 
     path: str
@@ -38,11 +38,12 @@ class ScanFile(NamedTuple):
     bytes: int
     modified: int = -1
     part: PackedPart | None = None
+    rows: int | None = None
 
 
 def scan_file(file: DataFile, values: PartitionValues) -> ScanFile:
     """Returns a file of the catalog, or a part of one, as an engine reads it, with the values of its partition."""
-    return ScanFile(file.path, values, file.bytes, part=file.part)
+    return ScanFile(file.path, values, file.bytes, part=file.part, rows=file.rows)
 
 
 @dataclass(frozen=True)
@@ -227,6 +228,43 @@ class WrittenFile:
 def input_bytes(query: EngineQuery) -> int:
     """Returns the bytes of the files that a query reads."""
     return sum([file.bytes for relation in query.relations for file in relation.files])
+
+
+#: The words of queries that may have more rows than the files, or much longer ones, and the UNIONs that are many.
+_MULTIPLYING = frozenset(
+    "JOIN LATERAL EXPLODE EXPLODE_OUTER POSEXPLODE POSEXPLODE_OUTER INLINE INLINE_OUTER STACK SEQUENCE UNNEST RANGE "
+    "RECURSIVE REPEAT LPAD RPAD SPACE ARRAY_REPEAT".split()
+)
+_MANY_UNIONS = 100
+_ENDS_OF_FROM = tuple("WHERE GROUP HAVING ORDER SORT LIMIT UNION EXCEPT INTERSECT WINDOW SELECT".split())
+
+
+def may_multiply(query: EngineQuery) -> bool:
+    """Tests whether a result may have more rows than the files, or much longer ones: by a join, also one with a comma,
+    a generator, a range, a recursion, many SELECTs, or a function that repeats a value.
+    """
+    in_from, unions, word = [False], 0, ""
+    for token in tokens(query.sql) if query.tokens is None else query.tokens:
+        if token.kind is TokenKind.WORD:
+            word = token.upper
+            unions += word == "UNION"
+            if word in _MULTIPLYING or unions > _MANY_UNIONS:
+                return True
+            if word == "FROM":
+                in_from[-1] = True
+            elif word in _ENDS_OF_FROM:
+                in_from[-1] = False
+        elif token.kind is not TokenKind.OPERATOR:
+            word = ""
+        elif token.text == "(":
+            if in_from[-1] and word not in ("FROM", "VALUES"):
+                return True  # A function of tables, or names of columns.
+            in_from.append(False)
+        elif token.text == ")" and len(in_from) > 1:
+            in_from.pop()
+        elif token.text == "," and in_from[-1]:
+            return True
+    return False
 
 
 def written_file(

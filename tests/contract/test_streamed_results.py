@@ -6,6 +6,7 @@ import gc
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,6 +15,7 @@ import rewriter
 from rewriter.catalog.store.leases import Leases
 from rewriter.dbapi import Connection
 from rewriter.exec.engine import Engine
+from rewriter.exec.spark.spilled_rows import pack_rows
 from rewriter.session import Session
 
 ROWS = 400_000
@@ -199,3 +201,33 @@ def test_without_rows_to_fetch(connection: Connection) -> None:
     for fetch in (cursor.fetch_record_batches, cursor.fetch_df, cursor.__arrow_c_stream__):
         with pytest.raises(rewriter.InterfaceError):
             fetch()
+
+
+def test_rows_that_are_certainly_few_are_not_passed_on_by_python_workers(
+    spark: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers hold many rows in files, and take longer than a small query."""
+    passed_on: list[str] = []
+
+    def packed(frame: Any, directory: str) -> Any:
+        passed_on.append(directory)
+        return pack_rows(frame, directory)
+
+    monkeypatch.setattr("rewriter.exec.spark.engine.pack_rows", packed)
+    with Connection(Session(tmp_path / "w", spark)) as connection:
+        connection.execute("CREATE TABLE small (n BIGINT, s STRING) PARTITIONED BY (p INT)")
+        connection.execute("INSERT INTO small VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 2)")
+        connection.execute("CREATE TABLE large (n BIGINT)")
+        connection.execute("INSERT INTO large SELECT id FROM range(300000)")
+        for query, is_passed_on in (
+            ("SELECT * FROM small", False),
+            ("SELECT p, SUM(n) AS n FROM small GROUP BY p UNION ALL SELECT n, p FROM small", False),
+            ("SELECT * FROM small, small AS others", True),
+            ("SELECT repeat(s, 3) AS s FROM small", True),
+            ("SELECT explode(array(n, n)) AS n FROM small", True),
+            ("SELECT * FROM range(3)", True),
+            ("SELECT n FROM large", True),
+        ):
+            passed_on.clear()
+            rows = connection.execute(query).fetchall()
+            assert (bool(passed_on), bool(rows)) == (is_passed_on, True), query

@@ -37,6 +37,7 @@ from rewriter.exec.engine import (
     Write,
     WrittenFile,
     engine_closed,
+    may_multiply,
     too_many_partitions,
     written_file,
 )
@@ -49,7 +50,6 @@ from rewriter.exec.translate.casts import quote
 from rewriter.exec.translate.queries import Translation, translate
 from rewriter.exec.translate.store_assignment import DUCKDB, assign, check_arity
 from rewriter.exec.write_target import file_sink
-from rewriter.grammar.lexer import TokenKind, tokens
 from rewriter.lazy_dataclass import dataclass
 from rewriter.scratch_directories import ScratchDirectory
 
@@ -534,11 +534,6 @@ def _plain_text(value: Any) -> str | None:
 _MOST_BYTES, _MOST_BYTES_OF_MANY = 8 << 20, 64 << 20
 #: The least files that are many.
 _MANY_FILES = 20
-_MULTIPLYING = frozenset(
-    "JOIN LATERAL EXPLODE EXPLODE_OUTER POSEXPLODE POSEXPLODE_OUTER INLINE INLINE_OUTER STACK SEQUENCE UNNEST RANGE "
-    "RECURSIVE REPEAT LPAD RPAD SPACE ARRAY_REPEAT".split()
-)
-_ENDS_OF_FROM = tuple("WHERE GROUP HAVING ORDER SORT LIMIT UNION EXCEPT INTERSECT WINDOW SELECT".split())
 
 
 def _expect_copies() -> None:
@@ -552,32 +547,7 @@ def is_copied(query: EngineQuery) -> bool:
     """Tests whether the rows of a query are computed at once. O(tokens of the query)."""
     sizes = [file.bytes for relation in query.relations for file in relation.files]
     most_bytes = _MOST_BYTES_OF_MANY if len(sizes) >= _MANY_FILES else _MOST_BYTES
-    return sum(sizes) <= most_bytes and not _may_multiply(query)
-
-
-def _may_multiply(query: EngineQuery) -> bool:
-    """Tests whether a result may have more rows than the files, or much longer ones: by a join, also one with a comma,
-    a generator, a range, a recursion, or a function that repeats a value.
-    """
-    in_from = [False]
-    for token in tokens(query.sql) if query.tokens is None else query.tokens:
-        if token.kind is TokenKind.WORD:
-            word = token.upper
-            if word in _MULTIPLYING:
-                return True
-            if word == "FROM":
-                in_from[-1] = True
-            elif word in _ENDS_OF_FROM:
-                in_from[-1] = False
-        elif token.kind is not TokenKind.OPERATOR:
-            continue
-        elif token.text == "(":
-            in_from.append(False)
-        elif token.text == ")" and len(in_from) > 1:
-            in_from.pop()
-        elif token.text == "," and in_from[-1]:
-            return True
-    return False
+    return sum(sizes) <= most_bytes and not may_multiply(query)
 
 
 # Keeps the translations of queries that may run again.

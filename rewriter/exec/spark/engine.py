@@ -36,6 +36,7 @@ from rewriter.exec.engine import (
     disk_content,
     engine_closed,
     input_bytes,
+    may_multiply,
     too_many_partitions,
 )
 from rewriter.exec.file_groups import is_managed
@@ -176,14 +177,15 @@ class SparkEngine:
         import pyarrow as pa
 
         started = self._awaited_spark()
-        spill = ScratchDirectory("rows") if started.is_local else None
+        is_small = _is_small(query)
+        spill = ScratchDirectory("rows") if started.is_local and not is_small else None
         try:
             with self._frame(query) as frame:
                 schema = _plain_schema(interruptible(lambda: arrow_schema(frame)))
                 yield pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
                 sent = frame if spill is None else interruptible(lambda: pack_rows(frame, spill.path))
                 receive = self._received if isinstance(started, ConnectedSpark) else self._collected
-                with contextlib.closing(receive(query.shown, sent, spill is not None)) as received:
+                with contextlib.closing(receive(query.shown, sent, is_small or spill is not None)) as received:
                     for batch in received if spill is None else unpack_rows(received):
                         with self._paused():
                             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
@@ -191,16 +193,16 @@ class SparkEngine:
             if spill is not None:
                 spill.remove()
 
-    def _collected(self, shown: str, frame: DataFrame, is_packed: bool) -> Generator[pa.RecordBatch, None, None]:
-        """Yields the rows of a classic Spark, group by group."""
-        partitions = self._job(shown, frame, lambda: ArrowPartitions(frame, is_packed))
+    def _collected(self, shown: str, frame: DataFrame, are_small: bool) -> Generator[pa.RecordBatch, None, None]:
+        """Yields the rows of a classic Spark, group by group. ``are_small`` states that its partitions are."""
+        partitions = self._job(shown, frame, lambda: ArrowPartitions(frame, are_small))
         for group in partitions.groups():
             address = self._job(shown, frame, partial(partitions.compute, group))
             with partitions.reading(group, address) as batches:
                 while (batch := interruptible(partial(next, batches, None))) is not None:
                     yield batch
 
-    def _received(self, shown: str, frame: DataFrame, is_packed: bool) -> Generator[pa.RecordBatch, None, None]:
+    def _received(self, shown: str, frame: DataFrame, are_small: bool) -> Generator[pa.RecordBatch, None, None]:
         """Yields the rows as a Spark Connect server sends them."""
         group = _group(current_cancellation())
         tables = arrow_tables(frame)
@@ -530,6 +532,21 @@ class SparkEngine:
                 self._groups[group] -= 1
                 if not self._groups[group]:
                     del self._groups[group]
+
+
+#: The most rows and bytes of the files of a query whose rows are held in memory, unless it may multiply them.
+_SMALL_ROWS, _SMALL_BYTES = 200_000, 8 << 20
+
+
+def _is_small(query: EngineQuery) -> bool:
+    """Tests whether all rows of a query are so few that the JVM may hold them: Python workers that pass them on would
+    take longer than the query itself.
+    """
+    files = [file for relation in query.relations for file in relation.files]
+    rows = [file.rows for file in files if file.rows is not None]
+    is_known = len(rows) == len(files) and all(relation.view is None for relation in query.relations)
+    is_little = sum(rows) <= _SMALL_ROWS and sum(file.bytes for file in files) <= _SMALL_BYTES
+    return is_known and is_little and not may_multiply(query)
 
 
 def _group(cancellation: Cancellation | None) -> str:

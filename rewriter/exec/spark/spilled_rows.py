@@ -130,16 +130,17 @@ _JOB_BYTES = 64 << 20
 class ArrowPartitions:
     """The partitions of a frame's result. Making it runs the stages before the last one.
 
-    ``is_packed`` states that a partition is no larger than some megabytes.
+    ``are_small`` states that a partition is no larger than some megabytes: a job computes as many as Spark can at a
+    time, or twice as many if these are all.
     """
 
-    def __init__(self, frame: DataFrame, is_packed: bool) -> None:
+    def __init__(self, frame: DataFrame, are_small: bool) -> None:
         self._schema = arrow_schema(frame)
         self._context: Any = frame.sparkSession.sparkContext
         self._batches: Any = frame._jdf.toArrowBatchRdd().toJavaRDD()
         self._count: int = self._batches.getNumPartitions()
         self._most: int = max(1, self._context.defaultParallelism)
-        self._step = self._most if is_packed else 1
+        self._step = (self._count if self._count <= 2 * self._most else self._most) if are_small else 1
         self._largest = 1
 
     def groups(self) -> Iterator[range]:
