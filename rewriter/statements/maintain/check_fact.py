@@ -35,7 +35,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.runtime.transaction_errors import not_in_transaction
 from rewriter.statements.query.not_null_measures import not_null_measures
 from rewriter.statements.query.routing import place_on_cluster
-from rewriter.statements.query.select import scan_files
+from rewriter.statements.query.select import scan_files, time_patterns_of
 from rewriter.statements.resolve.fact_periods import (
     StoredPeriod,
     base_periods,
@@ -146,7 +146,13 @@ def differences(comparison: Comparison, context: Context) -> Iterator[Difference
 def engine_query(template: SqlTemplate, uses: Sequence[TableUse], context: Context) -> EngineQuery:
     """Returns the query of the template over exactly the partitions of the uses."""
     names = {use.table.id: f"rw_{next(context.serial)}" for use in uses}
-    relations = tuple(table_relation(names[use.table.id], use.table, scan_files(use, context)) for use in uses)
+    relations = tuple(
+        replace(
+            table_relation(names[use.table.id], use.table, scan_files(use, context)),
+            time_patterns=time_patterns_of(use),
+        )
+        for use in uses
+    )
     return EngineQuery(template.render(lambda table: names[table.id]), relations)
 
 

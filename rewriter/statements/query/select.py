@@ -580,10 +580,10 @@ def _relation(name: str, use: TableUse, query: Query, context: Context, most_row
         count, files = scan_size(use, context, most_rows)
     except Error as error:
         raise error.at(query.span) from None
-    return replace(table_relation(name, table, files), time_patterns=_time_patterns(use)), count
+    return replace(table_relation(name, table, files), time_patterns=time_patterns_of(use)), count
 
 
-def _time_patterns(use: TableUse) -> tuple[tuple[str, str], ...]:
+def time_patterns_of(use: TableUse) -> tuple[tuple[str, str], ...]:
     """Returns the patterns that all values of partition columns follow which a plan reads, as ``Relation`` has them."""
     layouts = {None if selection.null_time else selection.layout for selection in use.selections}
     layout = layouts.pop() if len(layouts) == 1 and use.wanted is None else None
