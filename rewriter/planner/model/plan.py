@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import field
@@ -14,6 +15,7 @@ from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.temporary_views import session_of, with_typed_names
 from rewriter.errors import DataError, Span
 from rewriter.lazy_dataclass import dataclass
+from rewriter.timeline import runs
 from rewriter.timeline.calendars import UTC, Calendar, Period
 from rewriter.timeline.ranges import RangeSet
 
@@ -96,7 +98,10 @@ class TableUse:
 
     def keeps(self, values: PartitionValues) -> bool:
         """Tests whether the plan reads a partition found in the ranges."""
-        return not self._tests or any(test(values) for test in self._tests)
+        for test in self._tests:
+            if test(values):
+                return True
+        return not self._tests
 
     @cached_property
     def _tests(self) -> tuple[Callable[[PartitionValues], bool], ...]:
@@ -143,7 +148,8 @@ def _test_of(selection: Selection, indexes: Mapping[str, int]) -> Callable[[Part
     """Returns a test whether a selection holds a partition. ``indexes`` has the places of columns among its values."""
     time_indexes = [indexes[column.lower()] for column in selection.layout.columns]
     secondary_tests = [_test_of(other, indexes) for other in selection.secondary_selections]
-    decode, ranges, null_time = selection.layout.ordinal, selection.ranges, selection.null_time
+    decode, null_time = selection.layout.ordinal, selection.null_time
+    starts, ends = runs.of_ranges(selection.ranges)
 
     def is_selected(values: PartitionValues) -> bool:
         times = [values[index] for index in time_indexes]
@@ -156,7 +162,8 @@ def _test_of(selection: Selection, indexes: Mapping[str, int]) -> Callable[[Part
             ordinal = decode(times)
         except DataError:
             return False
-        return any(ordinals.start <= ordinal < ordinals.end for ordinals in ranges)
+        at = bisect_right(starts, ordinal)
+        return at > 0 and ordinal < ends[at - 1]
 
     return is_selected
 

@@ -16,7 +16,7 @@ from rewriter.catalog.model.key_ranges import merge_ranges
 from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Partition, Table
 from rewriter.catalog.model.proofs import BY_COMPARISON
 from rewriter.errors import Error
-from rewriter.exec.engine import EngineQuery, table_relation
+from rewriter.exec.engine import EngineQuery
 from rewriter.grammar.families import timelines as s
 from rewriter.grammar.unparse import quote
 from rewriter.lazy_dataclass import dataclass
@@ -35,7 +35,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.runtime.transaction_errors import not_in_transaction
 from rewriter.statements.query.not_null_measures import not_null_measures
 from rewriter.statements.query.routing import place_on_cluster
-from rewriter.statements.query.select import scan_files, time_patterns_of
+from rewriter.statements.query.select import scan_files, scan_relation
 from rewriter.statements.resolve.fact_periods import (
     StoredPeriod,
     base_periods,
@@ -146,13 +146,7 @@ def differences(comparison: Comparison, context: Context) -> Iterator[Difference
 def engine_query(template: SqlTemplate, uses: Sequence[TableUse], context: Context) -> EngineQuery:
     """Returns the query of the template over exactly the partitions of the uses."""
     names = {use.table.id: f"rw_{next(context.serial)}" for use in uses}
-    relations = tuple(
-        replace(
-            table_relation(names[use.table.id], use.table, scan_files(use, context)),
-            time_patterns=time_patterns_of(use),
-        )
-        for use in uses
-    )
+    relations = tuple(scan_relation(names[use.table.id], use, scan_files(use, context)) for use in uses)
     return EngineQuery(template.render(lambda table: names[table.id]), relations)
 
 

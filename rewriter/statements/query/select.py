@@ -580,14 +580,17 @@ def _relation(name: str, use: TableUse, query: Query, context: Context, most_row
         count, files = scan_size(use, context, most_rows)
     except Error as error:
         raise error.at(query.span) from None
-    return replace(table_relation(name, table, files), time_patterns=time_patterns_of(use)), count
+    return scan_relation(name, use, files), count
 
 
-def time_patterns_of(use: TableUse) -> tuple[tuple[str, str], ...]:
-    """Returns the patterns that all values of partition columns follow which a plan reads, as ``Relation`` has them."""
+def scan_relation(name: str, use: TableUse, files: tuple[ScanFile, ...]) -> Relation:
+    """Returns what an engine reads for the use of a table: its files, and the patterns that all values of its partition
+    columns follow which a plan reads.
+    """
     layouts = {None if selection.null_time else selection.layout for selection in use.selections}
     layout = layouts.pop() if len(layouts) == 1 and use.wanted is None else None
-    return () if layout is None else tuple((part.column.lower(), part.pattern) for part in layout.parts)
+    patterns = () if layout is None else tuple((part.column.lower(), part.pattern) for part in layout.parts)
+    return replace(table_relation(name, use.table, files), time_patterns=patterns)
 
 
 def _view_columns(view: View, context: Context) -> Sequence[Column]:
