@@ -374,7 +374,7 @@ class _Reference:
             for start, records in by_start.items()
             for record in records
             for stated in record.origins
-            for origin in (over_period(stated, piece["period"], self.zone, start) if is_base else stated,)
+            for origin in (over_period(stated, piece["period"], self.zone, start) if is_base else [stated])
         }
         rests_on = {(str(origin["kind"]), check_origin(origin, self.catalog)) for origin in origins.values()}
         if stored.table.definition["external"]:

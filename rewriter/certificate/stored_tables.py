@@ -193,12 +193,12 @@ def check_origin(origin: Mapping[str, Any], catalog: CatalogRecords) -> str:
     return table.name.lower()
 
 
-def over_period(origin: Mapping[str, Any], period: str, zone: str, start: int) -> Mapping[str, Any]:
+def over_period(origin: Mapping[str, Any], period: str, zone: str, start: int) -> Sequence[Mapping[str, Any]]:
     """Returns an origin of a base partition with the whole of its period: what came into it later was not copied."""
     end = following(period, zone, start)
-    if not (origin["start"] < end and start < origin["end"]):
-        return origin
-    return {**origin, "start": min(origin["start"], start), "end": max(origin["end"], end)}
+    if origin["start"] < end and start < origin["end"]:
+        return [{**origin, "start": min(origin["start"], start), "end": max(origin["end"], end)}]
+    return [origin, {**origin, "start": start, "end": end}] if origin["kind"] == "copied" else [origin]
 
 
 def written_by(version: Record, stored: StoredTable) -> int:

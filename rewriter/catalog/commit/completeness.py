@@ -111,6 +111,7 @@ class PeriodPartitions:
             return frozenset({UNPROVEN})
         fresh = binding.is_trusted or (
             all(content.is_fresh(binding, slot, part.proof.as_of, part.combination) for part in live)
+            and not any(self._origins.are_outdated(part.proof.origins) for part in live)
             and not any(part.dropped and part.has_content for part in parts)
             and not self._lacks_a_part(binding, slot, live)
         )
@@ -162,7 +163,7 @@ class PeriodPartitions:
             if slot is None or slot.period is not period or not run.start <= slot.ordinal < run.end:
                 continue
             proof = Proof(as_of, doubt, origins_in(origins, binding.table.name))
-            if not proof.is_open:
+            if not proof.is_open and not binding.is_base(period):
                 proof = self._proofs.of(binding, proof, ids_in(sources, binding.table.name), commit)
             # The files of external tables are not counted.
             has_content = files > 0 or (binding.table.external and as_of != REGISTERED)

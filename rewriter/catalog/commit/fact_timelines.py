@@ -377,7 +377,8 @@ class FactTimelineUpdate:
         """Returns the states of a rollup slot of one partition, if its base periods exist."""
         if proof.is_unproven or self._origins.are_withdrawn(proof.origins):
             return frozenset({schema.UNPROVEN})
-        return frozenset({schema.FRESH if content.is_fresh(binding, slot, proof.as_of) else schema.OUTDATED})
+        is_fresh = content.is_fresh(binding, slot, proof.as_of) and not self._origins.are_outdated(proof.origins)
+        return frozenset({schema.FRESH if is_fresh else schema.OUTDATED})
 
     def _since(self, binding: TimeBinding, slot: Slot, states: States, content: BaseContent) -> States:
         """Returns the state of a rollup slot that an earlier commit judged: any base content since then outdates it."""

@@ -31,7 +31,7 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import Column, Cube, DataFile, Fact, PartitionValues, Table
-from rewriter.catalog.model.origins import Origins, copied_at, merged_origins, within_time
+from rewriter.catalog.model.origins import Origins, copies_within, merged_origins, within_time
 from rewriter.catalog.model.proofs import BEFORE_FACT, BY_ADD_PARTITION, OPEN_PROOF, REGISTERED, UNKNOWN, Proof
 from rewriter.catalog.model.stored_rows import origins_in, properties_in
 from rewriter.errors import ConflictError, IntegrityError, InternalError, partitions_not_found
@@ -180,7 +180,14 @@ class PartitionChanges:
         timeline_update = self._timeline_updates.of(table)
         known_keys = rows.known_before(self._context.connection, list(added)) if timeline_update is not None else set()
         proofs = {
-            key: self._added(timeline_update, table, slots.get(key), key in known_keys, change.origins) for key in added
+            key: self._added(
+                timeline_update,
+                table,
+                slots.get(key),
+                key in known_keys,
+                _origins(change, partition.values, slots.get(key)),
+            )
+            for key, partition in added.items()
         }
         new_rows = [(_new(key, partition, ()), proofs[key]) for key, partition in added.items()]
         rows.insert_partitions(self._context.connection, table, new_rows, version)
@@ -197,7 +204,7 @@ class PartitionChanges:
         existed: bool,
         origins: Origins,
     ) -> Proof:
-        """Returns the proof of a registered partition. ``origins`` are those of its INSERT.
+        """Returns the proof of a registered partition. ``origins`` are what its INSERT rests on there.
 
         A base partition that comes back empty changes the content that earlier rollups included; a new one does not. A
         later fact judges by the row.
@@ -209,8 +216,7 @@ class PartitionChanges:
             return Proof(UNKNOWN, doubt)  # It comes with files.
         if timeline_update is None:
             return Proof(self._context.snapshot.sequence if existed else REGISTERED, doubt)
-        copied = () if slot is None else copied_at(origins, slot.start, slot.end)
-        return Proof(self._context.snapshot.sequence if existed else REGISTERED, origins=copied)
+        return Proof(self._context.snapshot.sequence if existed else REGISTERED, origins=origins)
 
     def drop(self, change: DropPartitions) -> None:
         """Ends partitions and their files. Raises ``AnalysisError`` PARTITIONS_NOT_FOUND if one does not exist."""
@@ -324,8 +330,13 @@ class PartitionChanges:
                 proof = timeline_update.net_proof(table, partition.values, slots[key], change.proofs[partition.values])
             elif timeline_update is not None:
                 proof = timeline_update.proof(table, partition.values, slots[key], sources, unproven, change.doubt)
-                if timeline_update.is_base(table, slots[key]):
-                    proof = proof._replace(origins=_origins(change, partition.values, slots[key]))
+                slot = slots[key]
+                if timeline_update.is_base(table, slot):
+                    proof = proof._replace(origins=_origins(change, partition.values, slot))
+                elif slot is not None and not proof.is_unproven:
+                    # A rollup of copies is as new as they are, also when they are gone.
+                    copied = copies_within(change.origins, slot.start, slot.end)
+                    proof = proof._replace(origins=merged_origins((*proof.origins, *copied)))
             else:
                 proof = outside_facts._replace(origins=_origins(change, partition.values, None))
             new_rows.append((_new(key, partition, files, previous, keep_statistics=appended), proof))
@@ -427,9 +438,9 @@ def _end_files(
     rows.end_files(connection, [partition.key for partition in wiped], write_id)
 
 
-def _origins(change: WritePartitions, values: PartitionValues, slot: Slot | None) -> Origins:
+def _origins(change: WritePartitions | AddPartitions, values: PartitionValues, slot: Slot | None) -> Origins:
     """Returns what a written partition rests on that is no rollup."""
-    if values in change.proofs:
+    if isinstance(change, WritePartitions) and values in change.proofs:
         return change.proofs[values].proof.origins
     if slot is None or not change.keeps_time:
         return change.origins

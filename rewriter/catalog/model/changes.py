@@ -143,13 +143,15 @@ class WritePartitions:
 class AddPartitions:
     """ALTER TABLE … ADD PARTITION: registers partitions, without files. A duplicate in the list counts once.
 
-    ``origins`` are the contents of other facts in which MARK COMPLETE of an INSERT found no rows for the partitions.
+    ``origins`` are the contents of other facts in which MARK COMPLETE of an INSERT found no rows for the partitions;
+    with ``keeps_time`` each rests on its own time alone.
     """
 
     table: Table
     partitions: tuple[PartitionWrite, ...]
     if_not_exists: bool = False
     origins: Origins = ()
+    keeps_time: bool = False
 
 
 @dataclass(frozen=True)

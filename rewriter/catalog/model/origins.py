@@ -110,36 +110,50 @@ def _order(origin: Origin) -> tuple[object, ...]:
 
 
 def within_time(origins: Origins, start: int, end: int) -> Origins:
-    """Returns the parts of origins in a time. Origins that rest on a declaration alone stay."""
-    return tuple(
+    """Returns what content of a period rests on whose rows come from the period alone: the parts of origins in its
+    time. Origins that rest on a declaration alone stay. Where nothing was there to copy, nothing was there as of the
+    newest commit that was read.
+    """
+    kept = [
         origin._replace(start=max(origin.start, start), end=min(origin.end, end))
         if origin.start < origin.end
         else origin
         for origin in origins
-        if origin.start == origin.end or (origin.start < end and start < origin.end)
+        if origin.kind is not OriginKind.COPIED
+        and (origin.start == origin.end or (origin.start < end and start < origin.end))
+    ]
+    copied = [origin for origin in origins if origin.kind is OriginKind.COPIED]
+    inside = [origin for origin in copied if origin.start < end and start < origin.end]
+    as_of: dict[tuple[int, int], int] = {}
+    for origin in copied:
+        as_of[origin.table, origin.period] = max(origin.as_of, as_of.get((origin.table, origin.period), LOST))
+    for origin in inside:
+        as_of[origin.table, origin.period] = min(origin.as_of, as_of[origin.table, origin.period])
+    kept += (Origin(OriginKind.COPIED, *source, commit, start, end) for source, commit in as_of.items())
+    return merged_origins(kept)
+
+
+def copies_within(origins: Origins, start: int, end: int) -> Origins:
+    """Returns the parts in a time of the origins that were copied."""
+    return tuple(
+        origin._replace(start=max(origin.start, start), end=min(origin.end, end))
+        for origin in origins
+        if origin.kind is OriginKind.COPIED and origin.start < end and start < origin.end
     )
-
-
-def copied_at(origins: Origins, start: int, end: int) -> Origins:
-    """Returns the origins of a period without rows, beside content with the given origins that was copied: nothing was
-    there when they were read.
-    """
-    origins = tuple(origin for origin in origins if origin.kind is OriginKind.COPIED)
-    inside = tuple(origin for origin in origins if origin.start < end and start < origin.end)
-    newest: dict[tuple[int, int], int] = {}
-    for origin in origins:
-        source = (origin.table, origin.period)
-        newest[source] = max(origin.as_of, newest.get(source, LOST))
-    elsewhere = newest.keys() - {(origin.table, origin.period) for origin in inside}
-    absent = (Origin(OriginKind.COPIED, *source, newest[source], start, end) for source in elsewhere)
-    return merged_origins((*over_time(inside, start, end), *absent))
 
 
 def over_time(origins: Origins, start: int, end: int) -> Origins:
-    """Returns origins with the whole of a period that they share time with: what comes into it later is missing."""
-    return tuple(
-        origin._replace(start=min(origin.start, start), end=max(origin.end, end))
-        if origin.start < end and start < origin.end
-        else origin
-        for origin in origins
-    )
+    """Returns origins with the whole of a period. What comes into it later, where its content was copied from, is
+    missing in the copy, whatever time was read.
+    """
+    widened: list[Origin] = []
+    for origin in origins:
+        shares_time = origin.start < end and start < origin.end
+        if shares_time:
+            widened.append(origin._replace(start=min(origin.start, start), end=max(origin.end, end)))
+            continue
+        if origin.start < origin.end or origin.kind is not OriginKind.COPIED:
+            widened.append(origin)
+        if origin.kind is OriginKind.COPIED:
+            widened.append(origin._replace(start=start, end=end))
+    return tuple(widened)

@@ -23,7 +23,7 @@ from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.validity import window
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, time_of_ordinals, times, within
 from rewriter.statements.show.coverage import range_between
-from rewriter.timeline.ranges import RangeSet
+from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:
     from rewriter.grammar.families import fact_changes as s
@@ -143,6 +143,24 @@ def loaded_window(
             _make_directories(binding.table, partitions, context)
             changes.append(AddPartitions(binding.table, partitions, if_not_exists=True))
     return tuple(changes)
+
+
+def empty_copies(action: s.MarkComplete, binding: TimeBinding | None, context: Context) -> list[PartitionValues]:
+    """Returns the existing partitions in the range of MARK COMPLETE that have no rows because an INSERT found none to
+    copy. An INSERT OVERWRITE of the range has looked again.
+    """
+    copied = {} if binding is None else context.snapshot.origins(binding.table)
+    if binding is None or not copied:
+        return []
+    requested = range_between(action.start, action.end, binding.fact, context)
+    partitions = context.snapshot.partitions(binding.table, None)
+    empty = [partition.values for partition in partitions if copied.get(partition.key) and not partition.files]
+    slots = [(values, binding.locate(values)) for values in empty]
+    return [
+        values
+        for values, slot in slots
+        if slot is not None and RangeSet.of(TimeRange(slot.start, slot.end)) & requested
+    ]
 
 
 def _make_directories(table: Table, partitions: Iterable[PartitionWrite], context: Context) -> None:

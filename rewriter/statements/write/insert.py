@@ -45,7 +45,7 @@ from rewriter.grammar.terms import Query
 from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.define.mark_complete import check_window, loaded_window
+from rewriter.statements.define.mark_complete import check_window, empty_copies, loaded_window
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.not_null_measures import check_not_null
 from rewriter.statements.query.select import prepare, start_proof, the_partition, with_proof
@@ -304,13 +304,18 @@ def write_rows(query: EngineQuery, target: Target, folder: str, context: Context
 def _changes_of(insert: Checked, write_id: int, files: Sequence[WrittenFile], context: Context) -> list[WriteChange]:
     """Returns the changes that an INSERT commits: the partitions it writes, and the periods it marks complete."""
     change = change_of(insert.statement, insert.target, write_id, files, insert.doubt, context, insert.prepared.plan)
-    changes: list[WriteChange] = [] if change is None else [change]
-    if insert.statement.complete is not None:
-        written_values = [] if change is None else [partition.values for partition in change.partitions]
-        changes += loaded_window(
-            insert.statement.complete, fact_binding(insert.target, context), written_values, context
-        )
-    return changes
+    return [*([] if change is None else [change]), *marked_complete(insert, change, context)]
+
+
+def marked_complete(insert: Checked, change: WritePartitions | None, context: Context) -> list[AddPartitions]:
+    """Returns the partitions that MARK COMPLETE of an INSERT registers beside those that its ``change`` writes."""
+    action, target = insert.statement.complete, insert.target
+    if action is None:
+        return []
+    written_values = [] if change is None else [partition.values for partition in change.partitions]
+    added = loaded_window(action, fact_binding(target, context), written_values, context)
+    keeps = change.keeps_time if change is not None else keeps_time(insert.prepared.plan, target, context)
+    return [replace(registered, keeps_time=keeps) for registered in added]
 
 
 def change_of(
@@ -326,6 +331,9 @@ def change_of(
     rollups are unproven, ``plan`` the plan of the query, if one computed the rows.
     """
     partitions = group_files(files)
+    if statement.overwrite and isinstance(statement, s.Insert) and statement.complete is not None:
+        for values in empty_copies(statement.complete, fact_binding(target, context), context):
+            partitions.setdefault(values, ())
     if target.is_static and not partitions:
         if not statement.overwrite and (_existing(target, context) or not target.table.partition_columns):
             return None

@@ -28,11 +28,18 @@ from rewriter.planner.model.plan import Coverage, quote_identifier
 from rewriter.planner.shared_source import Shared, shared_part
 from rewriter.runtime.result import Result, Scan, Stats
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.define.mark_complete import loaded_window
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare
 from rewriter.statements.write.external_base_changes import Listing, note_changed
-from rewriter.statements.write.insert import Checked, change_of, check_insert, only_adds, retry_on_conflict, write_query
+from rewriter.statements.write.insert import (
+    Checked,
+    change_of,
+    check_insert,
+    marked_complete,
+    only_adds,
+    retry_on_conflict,
+    write_query,
+)
 from rewriter.statements.write.managed_write import (
     WriteChange,
     WriteDirectory,
@@ -41,7 +48,7 @@ from rewriter.statements.write.managed_write import (
     write_reported,
     write_tables,
 )
-from rewriter.statements.write.rollup_proof import fact_binding, read_origins, unproven_warning
+from rewriter.statements.write.rollup_proof import read_origins, unproven_warning
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.changes import WritePartitions
@@ -194,13 +201,10 @@ def _changes(
                 _refuse_overlap(branch, change, other, earlier)
     marked: list[WriteChange] = []
     for branch in branches:
-        if branch.statement.complete is not None:
-            own_values = [
-                partition.values for other, change in changes if other is branch for partition in change.partitions
-            ]
-            absent = loaded_window(branch.statement.complete, fact_binding(branch.target, context), own_values, context)
-            readings = branch.prepared.plan.readings
-            marked += [replace(change, origins=read_origins(change.table, readings, context)) for change in absent]
+        own_change = next((change for other, change in changes if other is branch), None)
+        readings = branch.prepared.plan.readings
+        for registered in marked_complete(branch, own_change, context):
+            marked.append(replace(registered, origins=read_origins(registered.table, readings, context)))
     return [*with_merged_inserts([change for _, change in changes]), *marked]
 
 

@@ -18,7 +18,7 @@ from sqlglot import exp
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, PartitionValues, Table
-from rewriter.catalog.model.origins import Origin, OriginKind, Origins, merged_origins
+from rewriter.catalog.model.origins import Origin, OriginKind, Origins, merged_origins, over_time
 from rewriter.catalog.model.proofs import NO_BASE_READ, REGISTERED
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import Error
@@ -623,24 +623,35 @@ def _origins(use: TableUse, target: Fact | None, columns: Collection[str], conte
     binding = None if fact is None or stored is None else TimeBinding(fact, stored, use.table)
     fresh = {} if binding is None else _fresh(binding, columns, context)
     read_at = snapshot.state.sequence
-    partitions = selected_partitions(use, context)
-    if is_copy and binding is not None and not partitions:
-        yield Origin(OriginKind.COPIED, use.table.id, int(binding.base_period), read_at, 0, 0)
-    for partition in partitions:
+    copied: list[Slot] = []
+    for partition in selected_partitions(use, context):
         slot = None if binding is None else binding.locate(partition.values)
         if binding is None or slot is None:
             yield from inherited.get(partition.key, ())
             continue
         is_base, is_fresh = binding.is_base(slot.period), fresh[slot.period].exists(slot.ordinal)
         is_promised = binding.is_trusted and not is_base
-        for origin in () if is_promised else inherited.get(partition.key, ()):
+        rests_on = () if is_promised else inherited.get(partition.key, ())
+        for origin in over_time(rests_on, slot.start, slot.end) if is_base else rests_on:
             yield origin._replace(as_of=read_at) if is_fresh else origin
-        if is_copy:
-            # A rollup that is not fresh is older than any change.
-            as_of = read_at if is_base or is_fresh else REGISTERED
-            yield Origin(OriginKind.COPIED, use.table.id, int(binding.base_period), as_of, slot.start, slot.end)
+        if is_copy and (is_base or is_fresh):
+            copied.append(slot)
+        elif fact is not None and is_copy:  # A rollup that is not fresh is older than any change.
+            yield from _copied(fact, REGISTERED, slot.start, slot.end, context)
         if is_copy and is_promised:
             yield Origin(OriginKind.TRUSTED, use.table.id, int(slot.period), read_at, slot.start, slot.end)
+    if is_copy and fact is not None:
+        # What is absent between two partitions was read, too.
+        start, end = min((slot.start for slot in copied), default=0), max((slot.end for slot in copied), default=0)
+        yield from _copied(fact, read_at, start, end, context)
+
+
+def _copied(fact: Fact, as_of: int, start: int, end: int, context: Context) -> Iterator[Origin]:
+    """Yields the origins of a copy of a fact's events: all its base tables, whichever tables were read."""
+    for stored in fact.tables:
+        binding = TimeBinding(fact, stored, context.snapshot.table(stored.table))
+        if binding.has_base:
+            yield Origin(OriginKind.COPIED, binding.table.id, int(binding.base_period), as_of, start, end)
 
 
 def _fresh(binding: TimeBinding, columns: Collection[str], context: Context) -> Mapping[Period, PartitionTimeline]:
