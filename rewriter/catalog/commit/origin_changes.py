@@ -199,6 +199,17 @@ def dependents(connection: sa.Connection, tables: Collection[int]) -> Iterator[D
         yield Dependent(table, key, values_in(values, key), origins_in(origins, key))
 
 
+def dependent_tables(connection: sa.Connection, tables: Collection[int]) -> frozenset[int]:
+    """Returns the ids of the tables that have partitions, of any version, that rest on partitions of these tables. One
+    statement over the same index, and none where no partition rests on others.
+    """
+    if not tables or not has_dependents(connection):
+        return frozenset()
+    row = schema.partitions.c
+    names = sa.or_(*(row.origins.like(naming(table)) for table in sorted(tables)))
+    return frozenset(connection.execute(sa.select(row.table_id).where(schema.HAS_ORIGINS, names).distinct()).scalars())
+
+
 def including(proof: Proof, context: CommitContext) -> Proof:
     """Returns a proof whose origins include what the transaction itself has changed, unless they are older than what it
     saw.

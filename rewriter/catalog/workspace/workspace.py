@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from rewriter.catalog.commit.freshness import BaseContent
 from rewriter.catalog.commit.merged_changes import WrittenKeys, merged_changes
 from rewriter.catalog.commit.move_changes import moved_ranges
-from rewriter.catalog.commit.origin_changes import OriginChanges
+from rewriter.catalog.commit.origin_changes import OriginChanges, dependent_tables
 from rewriter.catalog.commit.transaction import Transaction
 from rewriter.catalog.facts.time_binding import TimeBinding, bind
 from rewriter.catalog.keys.encoding import prefix
@@ -36,7 +36,7 @@ from rewriter.catalog.model.changes import (
     WritePartitions,
 )
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
-from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
+from rewriter.catalog.model.objects import DataFile, Fact, PartitionValues, Table
 from rewriter.catalog.model.proofs import REGISTERED, UNKNOWN, NetProof, Proof
 from rewriter.catalog.model.stored_paths import loaded_path
 from rewriter.catalog.model.stored_rows import origins_in, part_in, properties_in, values_in
@@ -149,7 +149,17 @@ class Workspace:
     def _note(self, changes: Sequence[Change]) -> None:
         self._count += 1
         self._changes = (*self._changes, *changes)
-        self._affected |= _affected_tables(changes, self._snapshot)
+        self._affected |= self._affected_by(changes)
+
+    def _affected_by(self, changes: Sequence[Change]) -> frozenset[int]:
+        """Returns the ids of the tables whose rows or states changes may change: also copies of their facts."""
+        affected = _affected_tables(changes, self._snapshot)
+        with self._source.read() as connection:
+            copies = dependent_tables(connection, affected) - affected
+        if not copies:
+            return affected
+        members = [_tables_of(fact, self._snapshot) for fact in self._snapshot.facts()]
+        return affected.union(copies, *(tables for tables in members if not copies.isdisjoint(tables)))
 
     def _created(self) -> Database:
         self._folder = ScratchDirectory("transaction")
@@ -163,7 +173,7 @@ class Workspace:
     def _copy(self, changes: Sequence[Change]) -> None:
         """Copies the rows of the tables that changes affect, unless they were copied before."""
         assert self._private is not None
-        missing = _affected_tables(changes, self._snapshot) - self._copied
+        missing = self._affected_by(changes) - self._copied
         if missing:
             with self._source.read() as source, self._private.write() as target:
                 queries.check_readable(source, self._snapshot.sequence)
@@ -564,9 +574,12 @@ def _affected_tables(changes: Sequence[Change], snapshot: Snapshot) -> frozenset
     for change in changes:
         for table in _changed_tables(change):
             fact = snapshot.fact_using(table.name)
-            names = [] if fact is None else [member.table for storage in fact.storages for member in storage.tables]
-            affected |= {table.id, *(snapshot.table(name).id for name in names)}
+            affected |= {table.id, *(() if fact is None else _tables_of(fact, snapshot))}
     return frozenset(affected)
+
+
+def _tables_of(fact: Fact, snapshot: Snapshot) -> frozenset[int]:
+    return frozenset(snapshot.table(stored.table).id for stored in fact.tables)
 
 
 def _changed_tables(change: Change) -> tuple[Table, ...]:
