@@ -114,6 +114,7 @@ def connect(url: str, conf: Mapping[str, str]) -> ConnectedSpark:
         ) from error
     reach_server(url)
     first = SparkSession(connection=url)
+    first.client.set_retry_policies([_retry_policy()])
     try:
         return over(first, conf)
     finally:
