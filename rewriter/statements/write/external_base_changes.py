@@ -136,8 +136,8 @@ def _listed(table: Table, partitions: Sequence[Partition], context: Context) -> 
 def read_files(
     target: Table, uses: Sequence[TableUse], relations: Sequence[Relation], context: Context
 ) -> tuple[Listing, ...]:
-    """Returns what a query, whose rows are for ``target``, reads of the external tables of the target's fact: of base
-    partitions and accepted rollups.
+    """Returns what a query, whose rows are for ``target``, a table of a fact, reads of the external tables of facts: of
+    base partitions and accepted rollups. Rows of another fact are a copy.
 
     ``relations`` are the files that its engine is given, one for each of ``uses``; there are none if its values came
     from the catalog or from footers, and then no rollup is computed from them. Lists no directory.
@@ -147,7 +147,7 @@ def read_files(
     listings: list[Listing] = []
     for use, relation in zip(uses, relations, strict=True):
         binding = external_binding(use.table, context) if fact is not None else None
-        if binding is None or fact is None or binding.fact.id != fact.id:
+        if binding is None:
             continue
         files: dict[tuple[str | None, ...], list[FoundFile]] = {}
         for file in relation.files:

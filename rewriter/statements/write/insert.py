@@ -152,7 +152,7 @@ class Checked:
     doubt: str | None
 
     def listings(self, context: Context) -> tuple[Listing, ...]:
-        """Returns the files that the query reads of the external tables of the fact that it writes."""
+        """Returns the files that the query reads of the external tables of facts, for a table of a fact."""
         if self.target.table.external:
             return ()
         return read_files(self.target.table, self.prepared.plan.uses, self.prepared.query.relations, context)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from rewriter.errors import MissingDataError
@@ -137,3 +139,23 @@ def test_empty_days_of_a_copy_are_outdated_alone_and_mended_by_their_insert(sess
     assert (events(session, "2013-01-28", "2013-01-29", "g"), events(session, source="g")) == (None, 1)
     session.execute(insert)
     assert events(session, "2013-01-01", "2013-02-01", "g") == 2
+
+
+def test_other_files_of_an_external_source_outdate_the_copy(session: Session, tmp_path: Path) -> None:
+    """REFRESH TABLE compares the files with those that the copying INSERT has read."""
+
+    def put(count: int) -> None:
+        (tmp_path / "files" / "p=2013-01-30-03").mkdir(parents=True, exist_ok=True)
+        rows = pa.table({"k": ["a"], "n": pa.array([count], pa.int64())})
+        pq.write_table(rows, tmp_path / "files" / "p=2013-01-30-03" / "rows.parquet")
+
+    put(1)
+    run(
+        session,
+        "DROP TABLE fb; CREATE EXTERNAL TABLE fb (k STRING, n BIGINT) PARTITIONED BY (p STRING) STORED AS PARQUET "
+        f"LOCATION '{tmp_path / 'files'}'; MSCK REPAIR TABLE fb; {PLAIN}; {FACT_G}; {OF_TABLE.format(mark='')}",
+    )
+    assert events(session, source="g") == 1
+    put(5)
+    session.execute("REFRESH TABLE fb")
+    assert (events(session, source="g"), events(session)) == (None, 5)
