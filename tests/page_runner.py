@@ -32,6 +32,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 #: The files of tests that run other blocks of a page: for a language, or for a language and a title.
 ELSEWHERE: dict[str, dict[str, str]] = {
+    # A picture.
+    "explanation/what-a-query-costs.md": {"text": "tests/unit/documents/test_pages.py"},
     "how-to/metastore.md": dict.fromkeys(("console", "python", "sh"), "tests/unit/documents/test_metastore_page.py"),
     "how-to/notebooks.md": {"ipython": "tests/integrations/notebook_cases.py"},
     "how-to/pictures.md": {"sh live.sh": "tests/unit/documents/test_pictures_page.py"},

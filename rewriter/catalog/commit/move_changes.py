@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from os.path import normpath
 from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.external_file_changes import with_digest
+from rewriter.catalog.commit.origin_changes import has_dependents
 from rewriter.catalog.commit.partition_rows import LivePartition, StoredPartition, Version
+from rewriter.catalog.facts.time_binding import Slot, TimeBinding, overlapped
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.directory_moves import directory
 from rewriter.catalog.keys.encoding import partition_key
@@ -32,7 +34,7 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
-from rewriter.catalog.model.origins import Origin, OriginKind
+from rewriter.catalog.model.origins import Origin, OriginKind, copies_within, merged_origins
 from rewriter.catalog.model.proofs import (
     BEFORE_FACT,
     BY_CLIENT,
@@ -51,6 +53,7 @@ from rewriter.errors import (
     InternalError,
     partitions_not_found,
 )
+from rewriter.timeline.timeline import OrdinalRange
 
 if TYPE_CHECKING:
     from rewriter.catalog.commit.commit_context import CommitContext
@@ -80,6 +83,8 @@ class MoveChanges:
     def __init__(self, context: CommitContext, timeline_updates: FactTimelineUpdates) -> None:
         self._context = context
         self._timeline_updates = timeline_updates
+        #: By id of a table: the base tables of its fact that have copies.
+        self._copied_bases: dict[int, list[TimeBinding]] = {}
 
     def move(self, change: MovePartitions) -> None:
         """Moves partitions to other keys. Raises PARTITIONS_NOT_FOUND and PARTITIONS_ALREADY_EXIST, both 428FT."""
@@ -170,7 +175,20 @@ class MoveChanges:
             return Proof(self._context.snapshot.sequence)
         commit, period = self._context.sequence, int(slot.period)
         word = Origin(OriginKind.ACCEPTED, table.id, period, commit, slot.start, slot.end, commit)
-        return Proof(self._context.snapshot.sequence, origins=(word,))
+        return Proof(self._context.snapshot.sequence, origins=merged_origins((word, *self._copied(table, slot))))
+
+    def _copied(self, table: Table, slot: Slot) -> Iterator[Origin]:
+        """Yields what the base of a fact was copied from in the time of a rollup."""
+        if table.id not in self._copied_bases:
+            bases = (base for base in self._context.bindings_with(table.id) if base.has_base)
+            self._copied_bases[table.id] = [
+                base for base in bases if has_dependents(self._context.connection, base.table.id)
+            ]
+        for base in self._copied_bases[table.id]:
+            ordinals = overlapped(slot, base.base_period)
+            ranges = base.key_ranges(base.base_period, OrdinalRange(ordinals.start, ordinals.stop))
+            for origins in self._context.snapshot.origins(base.table, ranges).values():
+                yield from copies_within(origins, slot.start, slot.end)
 
     def alter(self, change: AlterPartitions) -> None:
         """Sets another location or additional properties.

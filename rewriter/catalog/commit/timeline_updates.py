@@ -81,13 +81,22 @@ class FactTimelineUpdates:
         self.finish()
         changes = OriginChanges(self._context.connection, self._context.bindings_with)
         lost: dict[int, list[Dependent]] = {}
+        own_bindings: dict[int, Sequence[TimeBinding]] = {}
+        times: dict[bytes, tuple[int, int]] = {}
         for dependent in dependents(self._context.connection, {binding.table.id for binding in bindings}):
-            if changes.are_outdated(dependent.origins):
+            if dependent.table not in own_bindings:
+                own_bindings[dependent.table] = self._context.bindings_with(dependent.table)
+            own = own_bindings[dependent.table]
+            slot = own[0].locate(dependent.values) if own else None
+            times[dependent.key] = (0, 0) if slot is None else (slot.start, slot.end)
+            if changes.are_outdated(over_time(dependent.origins, *times[dependent.key])):
                 lost.setdefault(dependent.table, []).append(dependent)
         for table_id, partitions in lost.items():
             origins_of_keys = {
                 dependent.key: tuple(
-                    origin._replace(as_of=LOST) if changes.are_outdated((origin,)) else origin
+                    origin._replace(as_of=LOST)
+                    if changes.are_outdated(over_time((origin,), *times[dependent.key]))
+                    else origin
                     for origin in dependent.origins
                 )
                 for dependent in partitions

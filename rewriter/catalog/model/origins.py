@@ -112,7 +112,7 @@ def _order(origin: Origin) -> tuple[object, ...]:
 def within_time(origins: Origins, start: int, end: int) -> Origins:
     """Returns what content of a period rests on whose rows come from the period alone: the parts of origins in its
     time. Origins that rest on a declaration alone stay. Where nothing was there to copy, nothing was there as of the
-    newest commit that was read.
+    oldest commit that was read.
     """
     kept = [
         origin._replace(start=max(origin.start, start), end=min(origin.end, end))
@@ -124,13 +124,18 @@ def within_time(origins: Origins, start: int, end: int) -> Origins:
     ]
     copied = [origin for origin in origins if origin.kind is OriginKind.COPIED]
     inside = [origin for origin in copied if origin.start < end and start < origin.end]
-    as_of: dict[tuple[int, int], int] = {}
-    for origin in copied:
-        as_of[origin.table, origin.period] = max(origin.as_of, as_of.get((origin.table, origin.period), LOST))
-    for origin in inside:
-        as_of[origin.table, origin.period] = min(origin.as_of, as_of[origin.table, origin.period])
+    as_of = {**_oldest(copied), **_oldest(inside)}
     kept += (Origin(OriginKind.COPIED, *source, commit, start, end) for source, commit in as_of.items())
     return merged_origins(kept)
+
+
+def _oldest(origins: Iterable[Origin]) -> dict[tuple[int, int], int]:
+    """Returns the oldest commit of origins, by table and update period."""
+    oldest: dict[tuple[int, int], int] = {}
+    for origin in origins:
+        source = (origin.table, origin.period)
+        oldest[source] = min(origin.as_of, oldest.get(source, origin.as_of))
+    return oldest
 
 
 def copies_within(origins: Origins, start: int, end: int) -> Origins:

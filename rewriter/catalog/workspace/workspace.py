@@ -536,7 +536,8 @@ class _TableState:
         assert versions.newest is not None
         seen, origins = self._snapshot.sequence, origins_in(versions.newest.origins, self.table.name)
         proof = Proof(versions.newest.as_of, versions.newest.doubt, origins)
-        if proof.as_of in (UNKNOWN, REGISTERED) or proof.as_of <= seen or self._binding is None:
+        is_empty_copy = proof.as_of == REGISTERED and bool(origins)
+        if self._binding is None or (not is_empty_copy and (proof.as_of == UNKNOWN or proof.as_of <= seen)):
             return NetProof(_seen(proof, seen))
         slot = self._binding.locate(versions.values)
         includes_own = (

@@ -24,6 +24,7 @@ from rewriter.planner.cover.validity import window
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, time_of_ordinals, times, within
 from rewriter.statements.show.coverage import range_between
 from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.timeline import OrdinalRange
 
 if TYPE_CHECKING:
     from rewriter.grammar.families import fact_changes as s
@@ -145,22 +146,23 @@ def loaded_window(
     return tuple(changes)
 
 
-def empty_copies(action: s.MarkComplete, binding: TimeBinding | None, context: Context) -> list[PartitionValues]:
-    """Returns the existing partitions in the range of MARK COMPLETE that have no rows because an INSERT found none to
-    copy. An INSERT OVERWRITE of the range has looked again.
+def empty_copies(
+    action: s.MarkComplete | None, binding: TimeBinding | None, written: Iterable[PartitionValues], context: Context
+) -> list[PartitionValues]:
+    """Returns the existing base partitions that have no rows because an INSERT found none to copy, and for which an
+    INSERT OVERWRITE has looked again: in the range of its MARK COMPLETE, and in the periods that it writes.
     """
-    copied = {} if binding is None else context.snapshot.origins(binding.table)
-    if binding is None or not copied:
+    if binding is None or not binding.has_base:
         return []
-    requested = range_between(action.start, action.end, binding.fact, context)
-    partitions = context.snapshot.partitions(binding.table, None)
-    empty = [partition.values for partition in partitions if copied.get(partition.key) and not partition.files]
-    slots = [(values, binding.locate(values)) for values in empty]
-    return [
-        values
-        for values, slot in slots
-        if slot is not None and RangeSet.of(TimeRange(slot.start, slot.end)) & requested
-    ]
+    requested = RangeSet.EMPTY if action is None else range_between(action.start, action.end, binding.fact, context)
+    slots = {slot for values in written if (slot := binding.locate(values)) is not None}
+    requested |= RangeSet(TimeRange(slot.start, slot.end) for slot in slots if binding.is_base(slot.period))
+    period = binding.base_period
+    runs = (OrdinalRange(period.ordinal(time.start), period.ordinal(time.end - 1) + 1) for time in requested)
+    ranges = [key_range for run in runs for key_range in binding.key_ranges(period, run)]
+    copied = context.snapshot.origins(binding.table, ranges) if ranges else {}
+    partitions = context.snapshot.partitions(binding.table, ranges) if copied else ()
+    return [partition.values for partition in partitions if copied.get(partition.key) and not partition.files]
 
 
 def _make_directories(table: Table, partitions: Iterable[PartitionWrite], context: Context) -> None:

@@ -331,9 +331,10 @@ def change_of(
     rollups are unproven, ``plan`` the plan of the query, if one computed the rows.
     """
     partitions = group_files(files)
-    if statement.overwrite and isinstance(statement, s.Insert) and statement.complete is not None:
-        for values in empty_copies(statement.complete, fact_binding(target, context), context):
-            partitions.setdefault(values, ())
+    if statement.overwrite and isinstance(statement, s.Insert) and not target.is_static:
+        for values in empty_copies(statement.complete, fact_binding(target, context), partitions, context):
+            if values[: len(target.static)] == target.static:
+                partitions.setdefault(values, ())
     if target.is_static and not partitions:
         if not statement.overwrite and (_existing(target, context) or not target.table.partition_columns):
             return None

@@ -8,6 +8,7 @@ compared them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -644,6 +645,9 @@ def _origins(use: TableUse, target: Fact | None, columns: Collection[str], conte
         # What is absent between two partitions was read, too.
         start, end = min((slot.start for slot in copied), default=0), max((slot.end for slot in copied), default=0)
         yield from _copied(fact, read_at, start, end, context)
+        # Where a copy had nothing, its source may get something.
+        sources = () if copied else itertools.chain.from_iterable(inherited.values())
+        yield from (origin._replace(start=0, end=0) for origin in sources if origin.kind is OriginKind.COPIED)
 
 
 def _copied(fact: Fact, as_of: int, start: int, end: int, context: Context) -> Iterator[Origin]:

@@ -160,3 +160,56 @@ def test_other_files_of_an_external_source_outdate_the_copy(session: Session, tm
     session.execute("REFRESH TABLE fb")
     hour = ("2013-01-30 03:00", "2013-01-30 04:00")
     assert (events(session, source="g"), events(session, *hour, "f")) == (None, 5)
+
+
+CHAIN = "CREATE FACT h OF CUBE c STORED IN (TABLE gx PERIOD DAILY PARTITIONED BY t AS (p))"
+
+
+@pytest.mark.parametrize(
+    ("script", "late", "time"),
+    {
+        "an accepted rollup of copies": (
+            f"{PLAIN}; {FACT_G} ROLLUPS (MONTHLY); {FIRST}; {OF_TABLE.format(mark=JANUARY)}; "
+            "INSERT OVERWRITE g_monthly VALUES ('a', 1, '2013-01'); CHECK FACT g ACCEPT; "
+            "ALTER TABLE gb DROP PARTITION (p >= '2013-01-01')",
+            LATE,
+            ("2013-01-01", "2013-02-01", "g"),
+        ),
+        "a copy of a copy that lacks the day": (
+            f"{PLAIN}; {FACT_G}; {CHAIN}; {FIRST}; INSERT OVERWRITE gb SELECT k, SUM(n), substr(p, 1, 10) FROM fb "
+            "WHERE p LIKE '2013-01-30%' GROUP BY 1, 3; "
+            "INSERT OVERWRITE gx PARTITION (p = '2013-01-29') "
+            "SELECT k, SUM(n) FROM gb WHERE p = '2013-01-29' GROUP BY k",
+            "INSERT INTO fb VALUES ('a', 1, '2013-01-29-05')",
+            ("2013-01-29", "2013-01-30", "h"),
+        ),
+        "the source leaves after its late row": (
+            f"{PLAIN}; {FACT_G}; {FIRST}; INSERT OVERWRITE gb PARTITION (p = '2013-01-31') "
+            "SELECT k, SUM(n) FROM fb WHERE p < '2013-01-31-05' AND p > '2013-01-30-22' GROUP BY k",
+            "INSERT INTO fb VALUES ('a', 1, '2013-01-31-14'); DROP FACT f",
+            ("2013-01-31", "2013-02-01", "g"),
+        ),
+    }.values(),
+)
+def test_what_rests_on_a_copy_is_outdated_with_it(
+    session: Session, script: str, late: str, time: tuple[str, str, str]
+) -> None:
+    run(session, script)
+    run(session, late)
+    assert events(session, *time) is None
+
+
+def test_a_transaction_that_loads_and_copies_leaves_a_current_copy(session: Session) -> None:
+    columns = "SUM(n), substr(p, 1, 10), k FROM fb GROUP BY 2, 3"
+    run(session, f"{PARTED_TABLE}; {PLAIN}; {PARTED}")
+    run(session, f"BEGIN; {FIRST}; INSERT OVERWRITE gb {JANUARY} SELECT {columns}; COMMIT")
+    assert events(session, "2013-01-01", "2013-02-01", "g") == 1
+    run(session, "INSERT INTO fb VALUES ('b', 1, '2013-01-29-05')")
+    assert events(session, "2013-01-29", "2013-01-30", "g") is None
+    # The day's own INSERT mends it: it looks again for what MARK COMPLETE had not found.
+    run(
+        session,
+        "INSERT OVERWRITE gb PARTITION (p = '2013-01-29', k) "
+        "SELECT SUM(n), k FROM fb WHERE p LIKE '2013-01-29%' GROUP BY k",
+    )
+    assert events(session, "2013-01-01", "2013-02-01", "g") == 2
