@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from page_servers import SERVERS
 from page_servers import bucket_of_page as bucket_of_page
 from page_servers import database_of_page as database_of_page
 from sqlalchemy.dialects import registry
+
+from benchmarks.stages import STAGES
 
 # As the entry point of an installed package does.
 registry.register("rewriter", "rewriter.integrations.sqlalchemy.dialect", "RewriterDialect")
@@ -84,6 +87,14 @@ def test_tests_of_other_files_name_the_page() -> None:
         assert (DOCS / page).exists()
         for test in set(tests.values()):
             assert Path(page).name in (ROOT / test).read_text(encoding="utf-8"), f"{test} does not name {page}"
+
+
+def test_the_picture_of_a_query_has_the_steps_that_are_measured() -> None:
+    (picture,) = [
+        block.text for block in blocks(DOCS / "explanation/what-a-query-costs.md") if block.language == "text"
+    ]
+    steps = {re.split(r" {2,}", line.strip(" │"))[0] for line in picture.splitlines()}
+    assert {name for name in STAGES if not name.startswith("DuckDB: ")} <= steps
 
 
 def test_bash_is_there() -> None:
