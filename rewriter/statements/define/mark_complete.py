@@ -152,7 +152,7 @@ def empty_copies(
     """Returns the existing base partitions that have no rows because an INSERT found none to copy, and for which an
     INSERT OVERWRITE has looked again: in the range of its MARK COMPLETE, and in the periods that it writes.
     """
-    if binding is None or not binding.has_base:
+    if binding is None or not binding.has_base or (action is None and not binding.parted):
         return []
     requested = RangeSet.EMPTY if action is None else range_between(action.start, action.end, binding.fact, context)
     slots = {slot for values in written if (slot := binding.locate(values)) is not None}
