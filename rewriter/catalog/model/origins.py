@@ -123,8 +123,7 @@ def within_time(origins: Origins, start: int, end: int) -> Origins:
         and (origin.start == origin.end or (origin.start < end and start < origin.end))
     ]
     copied = [origin for origin in origins if origin.kind is OriginKind.COPIED]
-    inside = [origin for origin in copied if origin.start < end and start < origin.end]
-    as_of = {**_oldest(copied), **_oldest(inside)}
+    as_of = {**_oldest(copied), **_oldest(copies_within(origins, start, end))}
     kept += (Origin(OriginKind.COPIED, *source, commit, start, end) for source, commit in as_of.items())
     return merged_origins(kept)
 

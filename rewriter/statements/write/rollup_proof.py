@@ -642,10 +642,10 @@ def _origins(use: TableUse, target: Fact | None, columns: Collection[str], conte
         if is_copy and is_promised:
             yield Origin(OriginKind.TRUSTED, use.table.id, int(slot.period), read_at, slot.start, slot.end)
     if is_copy and fact is not None:
-        # What is absent between two partitions was read, too.
+        # The query read all time from its first partition to its last one, also where a partition was absent.
         start, end = min((slot.start for slot in copied), default=0), max((slot.end for slot in copied), default=0)
         yield from _copied(fact, read_at, start, end, context)
-        # Where a copy had nothing, its source may get something.
+        # A copy without partitions to read has its own source, which may get rows later.
         sources = () if copied else itertools.chain.from_iterable(inherited.values())
         yield from (origin._replace(start=0, end=0) for origin in sources if origin.kind is OriginKind.COPIED)
 
