@@ -14,6 +14,7 @@ import rewriter
 from rewriter.errors import AnalysisError, NotSupportedError
 from rewriter.exec.engine import EngineQuery
 from rewriter.exec.spark.engine import SparkEngine
+from rewriter.exec.spark.session_kinds import is_connect
 from rewriter.spark import SparkLake
 
 WORLD = """
@@ -156,23 +157,51 @@ def test_a_rollup_that_is_filled_from_a_view_is_unproven(lake: SparkLake, user: 
     assert connection.execute("SELECT SUM(n) FROM visits WHERE at < '2024-01-02'").fetchall() == [(FIRST_DAY,)]
 
 
-def test_functions_of_the_session_in_queries_of_tables(lake: SparkLake, user: Any) -> None:
-    connection = lake.connection
-    user.udf.register("twice", lambda value: None if value is None else 2 * value, "int")
+@pytest.fixture
+def connect_user(connect: SparkEngine) -> Any:
+    """A session of Spark Connect."""
+    connect.explain(EngineQuery("SELECT 1"))
+    session = connect._running_spark().session.newSession()
+    session.conf.set("spark.sql.session.timeZone", "America/New_York")
+    return session
+
+
+@pytest.fixture(params=["user", "connect_user"])
+def functions(request: pytest.FixtureRequest) -> Any:
+    """A session whose functions queries call: a classic one, and one of Spark Connect."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def function_lake(tmp_path: Path, functions: Any) -> Iterator[SparkLake]:
+    with rewriter.spark.register(functions, tmp_path / "w") as registered:
+        for statement in WORLD.split(";"):
+            registered.connection.execute(statement)
+        yield registered
+
+
+@pytest.mark.spark
+def test_functions_of_the_session_in_queries_of_tables(function_lake: SparkLake, functions: Any) -> None:
+    from pyspark.sql.types import IntegerType, StringType
+
+    lake, user, connection = function_lake, functions, function_lake.connection
+    user.udf.register("twice", lambda value: None if value is None else 2 * value, IntegerType())
     user.sql("CREATE TEMPORARY FUNCTION plus(x INT) RETURNS INT RETURN twice(x) + 1")
     query = "SELECT plus(a) AS x, twice(a) AS y FROM plain WHERE twice(a) > 2 ORDER BY a"
     assert connection.execute(query).fetchall() == [(5, 4), (7, 6)]
     frame = lake.sql(query)
     assert [tuple(row) for row in frame.collect()] == [(5, 4), (7, 6)]
     # Each query has the function as it is then; a DataFrame that exists does not change.
-    user.udf.register("twice", lambda value: 3 * value, "int")
+    user.udf.register("twice", lambda value: 3 * value, IntegerType())
     assert connection.execute(query).fetchall() == [(4, 3), (7, 6), (10, 9)]
     assert [tuple(row) for row in frame.collect()] == [(5, 4), (7, 6)]
     assert connection.execute("INSERT INTO plain SELECT twice(a), code, d FROM plain WHERE a = 3").rowcount == 1
     assert connection.execute("SELECT a FROM plain WHERE a > 3").fetchall() == [(9,)]
-    # A built-in function stays what it is.
-    user.udf.register("upper", lambda value: "?", "string")
-    assert connection.execute("SELECT upper(code) AS u FROM plain WHERE a = 1").fetchall() == [("X  ",)]
+    # A built-in function stays what it is, and a time what it is in UTC.
+    user.udf.register("upper", lambda value: "?", StringType())
+    values = "SELECT upper(code) AS u, twice(a) AS x, CAST(TIMESTAMP '2024-01-01 00:00:00' AS STRING) AS t FROM plain"
+    assert connection.execute(f"{values} WHERE a = 1").fetchall() == [("X  ", 3, "2024-01-01 00:00:00")]
+    assert connection.execute(f"EXPLAIN ENGINE {values}").fetchall()
     for name in ("twice", "plus", "upper"):
         user.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
     for text in (query, "SELECT plus(a) FROM plain"):
@@ -181,8 +210,12 @@ def test_functions_of_the_session_in_queries_of_tables(lake: SparkLake, user: An
         assert caught.value.condition == "UNRESOLVED_ROUTINE"
 
 
-def test_functions_of_the_session_are_refused_over_cubes(lake: SparkLake, user: Any) -> None:
-    user.udf.register("twice", lambda value: 2 * value, "bigint")
+@pytest.mark.spark
+def test_functions_of_the_session_are_refused_over_cubes(function_lake: SparkLake, functions: Any) -> None:
+    from pyspark.sql.types import LongType
+
+    lake, user = function_lake, functions
+    user.udf.register("twice", lambda value: 2 * value, LongType())
     # Another query has called it before.
     assert lake.connection.execute("SELECT twice(a) AS x FROM plain WHERE a = 1").fetchall() == [(2,)]
     for query in (
@@ -195,8 +228,43 @@ def test_functions_of_the_session_are_refused_over_cubes(lake: SparkLake, user: 
                 run(query)
             assert caught.value.condition == "SPARK_FUNCTION_OVER_CUBE"
             assert query[caught.value.position.start :].startswith("twice(")
-    frame = lake.sql("SELECT SUM(n) AS n FROM visits WHERE at < '2024-01-02'")
-    assert frame.selectExpr("twice(n)").first()[0] == 2 * FIRST_DAY
+    if not is_connect(user):  # A DataFrame of Spark Connect is of another session, which lacks the function.
+        frame = lake.sql("SELECT SUM(n) AS n FROM visits WHERE at < '2024-01-02'")
+        assert frame.selectExpr("twice(n)").first()[0] == 2 * FIRST_DAY
+
+
+def test_copies_of_a_session_end_with_their_queries(
+    connect_user: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.sql.types import IntegerType
+
+    copies = []
+
+    def clone(session: Any) -> Any:
+        copies.append(type(session).cloneSession(session))
+        return copies[-1]
+
+    monkeypatch.setattr(connect_user, "cloneSession", lambda: clone(connect_user))
+    before = connect_user.conf.getAll
+    with rewriter.spark.register(connect_user, tmp_path / "w") as lake:
+        connection = lake.connection
+        connection.execute("CREATE TABLE t (a INT)")
+        connection.execute("INSERT INTO t VALUES (1), (2)")
+        connect_user.udf.register("twice", lambda value: 2 * value, IntegerType())
+        connect_user.sql("SELECT 9 AS a").createOrReplaceTempView("t")
+        assert connection.execute("SELECT twice(a) AS x FROM t ORDER BY x").fetchall() == [(2,), (4,)]
+        frames = [lake.sql("SELECT twice(a) AS x FROM t") for _ in range(2)]
+        assert [copy.is_stopped for copy in copies[-2:]] == [False, False]
+        assert sorted(row.x for row in frames[0].collect()) == [2, 4]
+        frames[0].rewriter.close()
+        assert sorted(row.x for row in frames[1].collect()) == [2, 4]
+        assert [copy.is_stopped for copy in copies[-2:]] == [True, False]
+        with pytest.raises(rewriter.Error):
+            connection.execute("SELECT thrice(a) FROM t")
+        assert sum(not copy.is_stopped for copy in copies) == 1
+    assert all(copy.is_stopped for copy in copies)
+    assert connect_user.conf.getAll == before
+    assert connect_user.sql("SELECT twice(a) AS x FROM t").collect() == [(18,)]
 
 
 def test_the_module_is_imported_by_its_name() -> None:

@@ -268,8 +268,11 @@ class SparkEngine:
             views = Views(session, self._scratch.path, self._kept_frames)
             self._opened.append(views)
         may_keep = all(map(is_managed, query.relations))
+        copies: list[Views] = []
 
         def close() -> None:
+            while copies:
+                copies.pop().close()
             if views in self._opened:
                 self._opened.remove(views)
                 if not may_keep or self._views.get(query, session) is not views:
@@ -285,9 +288,10 @@ class SparkEngine:
                     views.create(relation)
                 if may_keep:
                     self._views.keep(query, session, views)
-            frame = started.analyze(query, session, arguments(query, session))
             if isinstance(started, ConnectedSpark):
-                return frame  # Its server looks up the views each time.
+                # Its server looks up the views each time.
+                return self._analyze_on_server(started, query, session, copies)
+            frame = started.analyze(query, session, arguments(query, session))
             # An analyzed plan has the files, and needs no views.
             close()
             return started.for_user(frame)
@@ -403,6 +407,7 @@ class SparkEngine:
         started = self._awaited_spark()
         session = started.small_session if directory is None and is_small(query) else started.session
         views: list[Views] = []
+        copies: list[Views] = []
         with self._lock:
             if self._scratch is None:
                 raise engine_closed()
@@ -420,6 +425,8 @@ class SparkEngine:
                         for relation in query.relations:
                             check_cancellation()
                             views[0].create(relation)
+                    if isinstance(started, ConnectedSpark):
+                        return self._analyze_on_server(started, query, session, copies)
                     return started.analyze(query, session, arguments(query, session))
 
                 yield interruptible(define)
@@ -427,7 +434,7 @@ class SparkEngine:
                     self._views.keep(query, session, views.pop())
         finally:
             try:
-                for unkept in views:
+                for unkept in (*views, *copies):
                     unkept.close()
             except Exception:
                 if not self._is_closed and self._started is started:  # Otherwise they are gone with their Spark.
@@ -435,6 +442,36 @@ class SparkEngine:
             finally:
                 with self._lock:
                     self._queries -= 1
+
+    def _analyze_on_server(
+        self, started: ConnectedSpark, query: EngineQuery, session: SparkSession, copies: list[Views]
+    ) -> DataFrame:
+        """Returns a query as a DataFrame of a session of ours, or of a copy of the user's session if it calls functions
+        of that one. ``copies`` gets the views of the copy.
+        """
+        from pyspark.errors import AnalysisException
+
+        from rewriter.exec.spark.session import function_over_cube, unresolved_function
+
+        try:
+            return session.sql(query.sql, args=arguments(query, session))
+        except AnalysisException as error:
+            name = unresolved_function(error)
+            copy = None if name is None else started.copy_given(session)
+            if name is None or copy is None:
+                raise
+        with self._lock:
+            if self._scratch is None:
+                raise engine_closed()
+            copies.append(Views(copy, self._scratch.path, self._kept_frames, started.end_copy))
+        started.enter_job(copy, _group(current_cancellation()), "")
+        for relation in query.relations:
+            check_cancellation()
+            copies[0].create(relation)
+        frame: DataFrame = copy.sql(query.sql, args=arguments(query, copy))
+        if query.reads_cube:
+            raise function_over_cube(name)
+        return frame
 
     @contextmanager
     def _errors(

@@ -92,10 +92,19 @@ class KeptFrames:
 
 
 class Views:
-    """The views of one query's relations, and the manifests behind them. ``close`` removes both."""
+    """The views of one query's relations, and the manifests behind them. ``close`` removes both, and calls
+    ``end_session`` if the session is of this query alone.
+    """
 
-    def __init__(self, session: SparkSession, directory: str, kept: KeptFrames) -> None:
+    def __init__(
+        self,
+        session: SparkSession,
+        directory: str,
+        kept: KeptFrames,
+        end_session: Callable[[SparkSession], None] | None = None,
+    ) -> None:
         self._session = session
+        self._end_session = end_session
         #: Spark Connect looks at a manifest each time.
         self._kept = None if is_connect(session) else kept
         self._directory = tempfile.mkdtemp(prefix="scan-", dir=directory)
@@ -119,6 +128,9 @@ class Views:
 
     def close(self) -> None:
         shutil.rmtree(self._directory, ignore_errors=True)
+        if self._end_session is not None:
+            self._end_session(self._session)
+            return
         for name in self._names:
             self._session.catalog.dropTempView(name)
 

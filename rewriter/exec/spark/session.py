@@ -592,25 +592,32 @@ class BorrowedFunctions:
             try:
                 return session.sql(query.sql, args=arguments)
             except AnalysisException as error:
-                parameters = error.getMessageParameters() or {}
-                name = _PLAIN_NAME.fullmatch(parameters.get("routineName", ""))
-                if error.getCondition() != "UNRESOLVED_ROUTINE" or name is None or not self.borrow(name[1], session):
+                name = unresolved_function(error)
+                if name is None or not self.borrow(name, session):
                     raise
                 if query.reads_cube:
                     self.give_back()
-                    raise _function_over_cube(name[1]) from None
+                    raise function_over_cube(name) from None
 
 
 _PLAIN_NAME = re.compile("`([^`]+)`")
 
 
-def _function_over_cube(name: str) -> NotSupportedError:
+def unresolved_function(error: Any) -> str | None:
+    """Returns the name of the function, without a schema, that Spark did not find; ``None`` for another error."""
+    name = _PLAIN_NAME.fullmatch((error.getMessageParameters() or {}).get("routineName", ""))
+    return name[1] if error.getCondition() == "UNRESOLVED_ROUTINE" and name is not None else None
+
+
+def function_over_cube(name: str) -> NotSupportedError:
+    """Returns the error for a query of a cube that calls a function of the user's session."""
     return NotSupportedError(
         f"{name} is a function of the Spark session, and a query of a cube cannot call it: its cover depends on what "
         "each function computes.",
         condition="SPARK_FUNCTION_OVER_CUBE",
         object=name,
-        hint=f"Call it on the result: connection.sql('SELECT …').selectExpr('{name}(…)').",
+        hint=f"Call it on the result: connection.sql('SELECT …').selectExpr('{name}(…)'). On Spark Connect, write the "
+        "result into a table first, and query that.",
     )
 
 
