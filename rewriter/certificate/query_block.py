@@ -37,7 +37,11 @@ if TYPE_CHECKING:
     from rewriter.certificate.evidence import Object
 
 #: Aggregates that are the same however often a value occurs.
-_LOGICAL, _LOGICAL_NAMES = (exp.LogicalAnd, exp.LogicalOr, exp.Any), ("every", "some")
+#: Aggregates for which a value counts once, however often it occurs, with the kind of measure that each adds up.
+_IDEMPOTENT: Mapping[type[exp.Expr], str] = {
+    exp.Max: "MAX", exp.Min: "MIN", exp.LogicalAnd: "BOOL_AND", exp.LogicalOr: "BOOL_OR", exp.Any: "BOOL_OR",
+    exp.BitwiseAndAgg: "BIT_AND", exp.BitwiseOrAgg: "BIT_OR", exp.BitmapOrAgg: "BITMAP_OR",
+}  # fmt: skip
 #: What may stand around them in a block that adds up.
 _CLAUSES = (
     exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Where, exp.Group, exp.Having, exp.Order, exp.Limit,
@@ -50,9 +54,11 @@ _OF_GROUPS = (
 )  # fmt: skip
 
 
-def _is_logical(node: exp.Expr) -> bool:
-    """Tests for EVERY, ANY and their other names: what counts is whether a value occurs."""
-    return isinstance(node, _LOGICAL) or (isinstance(node, exp.Anonymous) and node.name.lower() in _LOGICAL_NAMES)
+def _idempotent_kind(node: exp.Expr) -> str | None:
+    """Returns the kind of measure that MAX, EVERY and the like add up; ``None`` for any other expression."""
+    if isinstance(node, exp.Anonymous) and len(node.expressions) == 1:
+        return {"every": "BOOL_AND", "some": "BOOL_OR"}.get(node.name.lower())
+    return None if node.expressions and isinstance(node, exp.AggFunc) else _IDEMPOTENT.get(type(node))
 
 
 @dataclass
@@ -325,8 +331,7 @@ class QueryBlock:
 
     def _measure(self, node: exp.Expr | None) -> list[Any] | None:
         """Returns the measure that an expression names."""
-        is_own = isinstance(node, exp.Column) and self.is_own(node)
-        return self.measures.get(node.name.lower()) if is_own and node is not None else None
+        return self.measures.get(node.name.lower()) if isinstance(node, exp.Column) and self.is_own(node) else None
 
     def _refuse_ambiguous(self, clause: exp.Expr, output: set[str]) -> None:
         """Refuses a name that may be that of an item or that of a column of the cube; in ORDER BY it is the item."""
@@ -366,11 +371,13 @@ class QueryBlock:
                 self._check_on(part, self._filters(node))
         elif isinstance(node, exp.Subquery | exp.Exists) or (isinstance(node, exp.In) and node.args.get("query")):
             self._check_subquery(node)
-        elif _is_logical(node):
+        elif (kind := _idempotent_kind(node)) is not None:
             for child in node.iter_expressions():
-                if self._measure(child) is not None:
-                    raise NotUnderstood(f"the aggregate {node.sql('spark')[:80]}")
-                self._check(child, set(), in_where=False)
+                measure = self._measure(child.unnest())
+                if measure is None:
+                    self._check(child, set(), in_where=False)
+                elif measure[2] != kind:
+                    raise Refuted(f"{kind} does not add up {measure[0]}, a measure {measure[2]}")
         elif isinstance(node, exp.AggFunc):
             self._check_aggregate(node)
         elif self.unit(node) is not None:
@@ -504,12 +511,6 @@ class QueryBlock:
             if argument is None:
                 raise NotUnderstood("SUM")
             self._check_sum(argument)
-        elif isinstance(node, exp.Max | exp.Min) and not node.expressions:
-            kind = "MAX" if isinstance(node, exp.Max) else "MIN"
-            if measure is not None and measure[2] != kind:
-                raise Refuted(f"{kind} does not add up {measure[0]}, a measure {measure[2]}")
-            if measure is None and argument is not None:
-                self._check(argument, set(), in_where=False)
         elif isinstance(node, exp.Avg):
             if measure is None or measure[2] != "SUM" or measure[3] is None:
                 raise Refuted(f"{node.sql('spark')} is no average of a SUM measure that is COUNTED BY another")

@@ -20,7 +20,7 @@ PURE = (
     exp.Round, exp.Floor, exp.Ceil, exp.Sign, exp.Sqrt, exp.Ln, exp.Exp, exp.Pow, exp.Mod, exp.Nullif, exp.Greatest,
     exp.Least, exp.Left, exp.Right, exp.Pad, exp.Replace, exp.RegexpLike, exp.RegexpExtract, exp.RegexpReplace,
     exp.StartsWith, exp.EndsWith, exp.Contains, exp.Initcap, exp.Reverse, exp.StrPosition, exp.Distinct,
-    exp.TsOrDsToDate, exp.TsOrDsAdd, exp.DateDiff, exp.StrToUnix,
+    exp.BitmapCount, exp.TsOrDsToDate, exp.TsOrDsAdd, exp.DateDiff, exp.StrToUnix,
 )  # fmt: skip
 #: What the query of a repeated WITH may have in it, beside expressions that compute a value from values alone.
 PROJECTION = (

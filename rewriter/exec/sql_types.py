@@ -74,15 +74,18 @@ class SqlType:
 
 
 BOOLEAN, TINYINT, SMALLINT, INT, BIGINT = (SqlType(n) for n in ("boolean", "tinyint", "smallint", "int", "bigint"))
-FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, VOID = (
-    SqlType(n) for n in ("float", "double", "string", "date", "timestamp", "void")
+FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, BINARY, VOID = (
+    SqlType(n) for n in ("float", "double", "string", "date", "timestamp", "binary", "void")
 )
 
 #: The integer types with the digits that their values need, narrow to wide.
 INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 
 _ALIASES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint", "real": "float"}
-_SCALARS = {t.name: t for t in (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, VOID)}
+_SCALARS = {
+    type_.name: type_
+    for type_ in (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, BINARY, VOID)
+}
 _DUCKDB = {
     "boolean": "BOOLEAN",
     "tinyint": "TINYINT",
@@ -94,6 +97,7 @@ _DUCKDB = {
     "string": "VARCHAR",
     "date": "DATE",
     "timestamp": "TIMESTAMP",
+    "binary": "BLOB",
     "void": '"NULL"',
 }
 
@@ -152,5 +156,6 @@ def arrow_type(type_: SqlType) -> pa.DataType:
         "string": pa.string(),
         "date": pa.date32(),
         "timestamp": pa.timestamp("us", tz="UTC"),
+        "binary": pa.binary(),
         "void": pa.null(),
     }[type_.name]

@@ -27,7 +27,7 @@ _LIKELY = (
 _QUOTED_OR_COMMENT = re.compile(r'"[^"]*"|//.*')
 _TERMINAL = re.compile(r"\b[A-Z][A-Z_]*\b")
 _DEFINED = re.compile(r"^([A-Z][A-Z_]*):", re.MULTILINE)
-_QUOTED_WORD = re.compile(r'"([A-Z]+)"')
+_QUOTED_WORD = re.compile(r'"([A-Z_]+)"')
 
 
 @cache

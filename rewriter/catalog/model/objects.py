@@ -80,7 +80,7 @@ def function_key(full: str) -> str:
 
 PartitionValues = tuple[str | None, ...]
 
-RollupFunction = Literal["SUM", "MIN", "MAX"]
+RollupFunction = Literal["SUM", "MIN", "MAX", "BOOL_AND", "BOOL_OR", "BIT_AND", "BIT_OR", "BITMAP_OR_AGG"]
 
 NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
@@ -356,12 +356,22 @@ class Function:
 
 
 class Aggregate(Enum):
-    """The kind of a measure: what its column holds of the base rows."""
+    """The kind of a measure: what its column holds of the base rows.
+
+    Whatever the order of the rows and their division among rollups, ``rollup_function`` returns the same value: it is
+    associative and commutative, and all kinds but COUNT and SUM are idempotent. BITMAP_OR is Spark's bitmap of 32,768
+    positions: the exact set of the ids of one bucket.
+    """
 
     COUNT = "COUNT"
     SUM = "SUM"
     MIN = "MIN"
     MAX = "MAX"
+    BOOL_AND = "BOOL_AND"
+    BOOL_OR = "BOOL_OR"
+    BIT_AND = "BIT_AND"
+    BIT_OR = "BIT_OR"
+    BITMAP_OR = "BITMAP_OR"
 
     @property
     def rollup_function(self) -> RollupFunction:
@@ -373,6 +383,16 @@ class Aggregate(Enum):
                 return "MIN"
             case Aggregate.MAX:
                 return "MAX"
+            case Aggregate.BOOL_AND:
+                return "BOOL_AND"
+            case Aggregate.BOOL_OR:
+                return "BOOL_OR"
+            case Aggregate.BIT_AND:
+                return "BIT_AND"
+            case Aggregate.BIT_OR:
+                return "BIT_OR"
+            case Aggregate.BITMAP_OR:
+                return "BITMAP_OR_AGG"
             case _:
                 assert_never(self)
 

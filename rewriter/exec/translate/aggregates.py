@@ -12,6 +12,7 @@ from sqlglot import exp
 from rewriter.catalog.model.wider_types import decimal_sum
 from rewriter.exec.sql_types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DOUBLE,
     MAX_PRECISION,
@@ -487,6 +488,22 @@ def _bits(function: str) -> _Rule:
     return rule
 
 
+def _bitmap_of_positions(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
+    if not value.type.is_integer:
+        e.refuse(node, f"BITMAP_CONSTRUCT_AGG of {value.type}")
+    bit = f"rw_bitmap_bit({plain_cast(value.sql, BIGINT)})"
+    return "rw_bitmap(bitstring_agg({0}, 0, 32767){1})", bit, BINARY
+
+
+def _bitmap_of_bitmaps(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
+    if value.type != BINARY:
+        e.text.wrong(
+            f"BITMAP_OR_AGG takes a BINARY, not {value.type.shown}.",
+            "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", node,
+        )  # fmt: skip
+    return "rw_bitmap(bit_or({0}){1})", f"rw_bitmap_bits({value.sql})", BINARY
+
+
 _RULES: dict[str, _Rule] = {
     "count": _count,
     "sum": _sum,
@@ -505,6 +522,8 @@ _RULES: dict[str, _Rule] = {
     **{name: _spread("var_samp") for name in ("variance", "var_samp")},
     "var_pop": _spread("var_pop"),
     **{name: _bits(name) for name in ("bit_and", "bit_or", "bit_xor")},
+    "bitmap_construct_agg": _bitmap_of_positions,
+    "bitmap_or_agg": _bitmap_of_bitmaps,
 }
 #: The aggregates that read a string as a DOUBLE.
 _OF_NUMBERS = frozenset(name for name, rule in _RULES.items() if rule in (_sum, _avg) or rule.__name__ == "spread")
@@ -696,6 +715,8 @@ FUNCTIONS = {
         ("bit_and(x)", "DISTINCT; other than integers"),
         ("bit_or(x)", "DISTINCT; other than integers"),
         ("bit_xor(x)", "DISTINCT; other than integers"),
+        ("bitmap_construct_agg(position)", "DISTINCT; other than integers"),
+        ("bitmap_or_agg(bitmap)", "DISTINCT; bitmaps of a length other than 4,096 bytes"),
         *conditionals.LINES,
         *_PERCENTILE_LINES,
         *LINES,

@@ -12,6 +12,7 @@ from functools import cache
 
 from rewriter.exec.sql_types import (
     BIGINT,
+    BINARY,
     DATE,
     DOUBLE,
     INTEGERS,
@@ -54,6 +55,8 @@ def cast(sql: str, source: SqlType, target: SqlType, tolerant: bool = False) -> 
         return sql
     if source.name == "void":
         return plain_cast(sql, target)
+    if BINARY in (source, target):
+        return None
     if source.name == "string":
         return _from_string(sql, target, tolerant)
     keyword = "TRY_CAST" if tolerant else "CAST"

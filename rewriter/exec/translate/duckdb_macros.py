@@ -29,7 +29,7 @@ _ANY_CLOCK = _CLOCK.format(hour="[0-9]{1,2}", zone="(?:0[0-9]|1[0-7])")
 @cache
 def macros() -> Mapping[str, str]:
     """Returns the statements that define the macros, by name. Definitions may call other macros."""
-    definitions = (*_ERRORS, *_FORMS, *_readers(), *_TEXTS, *_JSON, *_TIMES, *_NUMBERS)
+    definitions = (*_ERRORS, *_FORMS, *_readers(), *_TEXTS, *_JSON, *_TIMES, *_NUMBERS, *_BITMAPS)
     return {definition.partition("(")[0]: f"CREATE MACRO IF NOT EXISTS {definition}" for definition in definitions}
 
 
@@ -47,6 +47,19 @@ _ERRORS = (
     "rw_present(y, x, t) AS CASE WHEN x IS NULL OR y IS NOT NULL THEN y ELSE rw_bad(x, t) END",
     "rw_parsed(y, x, f) AS CASE WHEN x IS NULL OR y IS NOT NULL THEN y ELSE "
     "error('[CANNOT_PARSE_TIMESTAMP] Text ' || x || ' could not be parsed with the format ' || f || '.') END",
+)
+
+#: Spark's bitmaps: 4,096 bytes, in which the bit of position p is bit p % 8 of byte p // 8, the lowest bit first. The
+#: first bit of a BIT is the highest one of its first byte.
+_BITMAPS = (
+    "rw_bitmap_bit(p) AS CASE WHEN p < 0 OR p > 32767 THEN error('[INVALID_BITMAP_POSITION] The bitmap position ' || p "
+    "|| ' is not between 0 and 32,767.') ELSE (p // 8) * 8 + 7 - p % 8 END",
+    "rw_bitmap_bits(b) AS CASE WHEN octet_length(b) <> 4096 THEN error('[DUCKDB_UNSUPPORTED] A bitmap of ' || "
+    "octet_length(b) || ' bytes, not 4,096, is not supported on DuckDB.') ELSE CAST(b AS BIT) END",
+    "rw_bitmap(bits) AS COALESCE(CAST(bits AS BLOB), CAST(CAST(repeat('0', 32768) AS BIT) AS BLOB))",
+    # The positions of -1, -2, … go up, too. -(x % y) has no overflow where -x has one.
+    "rw_bitmap_position(v) AS CASE WHEN v > 0 THEN (v - 1) % 32768 ELSE -(v % 32768) END",
+    "rw_bitmap_bucket(v) AS CASE WHEN v > 0 THEN (v - 1) // 32768 + 1 ELSE (v - v % 32768) // 32768 END",
 )
 
 #: Convert a text to one that DuckDB's own cast reads as Spark does, or to NULL.

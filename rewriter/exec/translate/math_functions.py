@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import BIGINT, DOUBLE, INT, MAX_PRECISION, STRING, VOID, SqlType, decimal
+from rewriter.exec.sql_types import BIGINT, BINARY, DOUBLE, INT, MAX_PRECISION, STRING, VOID, SqlType, decimal
 from rewriter.exec.translate.arithmetic import (
     EXACT_SIGN,
     digits_rounded,
@@ -126,10 +126,33 @@ def _bin(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _hex(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value = e.translate(e.arguments(node, 1)[0], scope)
-    if not value.type.is_integer and value.type != STRING:
+    if not value.type.is_integer and value.type not in (STRING, BINARY):
         e.refuse(node, f"HEX of {value.type}")
-    sql = value.sql if value.type == STRING else plain_cast(value.sql, BIGINT)
+    sql = plain_cast(value.sql, BIGINT) if value.type.is_integer else value.sql
     return Typed(f"hex({sql})", STRING, call("hex", value.name))
+
+
+def _of_position(macro: str) -> Translation:
+    """Translates the bucket of a number, or its position in the bitmap of that bucket."""
+
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        value = e.translate(e.arguments(node, 1)[0], scope)
+        if not value.type.is_integer:
+            e.refuse(node, f"{str(e.text.called(node)).upper()} of {value.type}")
+        name = call(str(e.text.called(node)), value.name)
+        return Typed(f"{macro}({plain_cast(value.sql, BIGINT)})", BIGINT, name)
+
+    return translate
+
+
+def _bitmap_count(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    value = e.translate(e.arguments(node, 1)[0], scope)
+    if value.type != BINARY:
+        e.text.wrong(
+            f"BITMAP_COUNT takes a BINARY, not {value.type.shown}.",
+            "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", node,
+        )  # fmt: skip
+    return Typed(f"bit_count(rw_bitmap_bits({value.sql}))", BIGINT, call("bitmap_count", value.name))
 
 
 FUNCTIONS = functions(
@@ -146,7 +169,10 @@ FUNCTIONS = functions(
     ("e()", _constant(_E, "E()")),
     ("factorial(n)", _factorial, "BIGINT"),
     ("bin(n)", _bin, "other than integers"),
-    ("hex(x)", _hex, "other than integers and strings"),
+    ("hex(x)", _hex, "other than integers, strings and BINARY"),
+    ("bitmap_bit_position(n)", _of_position("rw_bitmap_position"), "other than integers"),
+    ("bitmap_bucket_number(n)", _of_position("rw_bitmap_bucket"), "other than integers"),
+    ("bitmap_count(bitmap)", _bitmap_count, "bitmaps of a length other than 4,096 bytes"),
 )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rewriter.errors import EngineError, NotSupportedError
-from rewriter.exec.sql_types import DATE, STRING, TIMESTAMP, VOID, SqlType, duckdb_type, parse_type
+from rewriter.exec.sql_types import BINARY, DATE, STRING, TIMESTAMP, VOID, SqlType, duckdb_type, parse_type
 from rewriter.exec.translate.casts import cast, string_literal
 from rewriter.lazy_dataclass import dataclass
 
@@ -44,7 +44,7 @@ def assign(sql: str, source_type: str, column: Column, dialect: Dialect) -> str:
     """Returns SQL that puts ``sql``, of the type ``source_type`` (Spark's spelling), into the column.
 
     Raises ``EngineError`` INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST for types. For values, the SQL fails when it
-    runs. Types that only Spark handles (nested ones, binary) are assigned only to themselves.
+    runs. Nested types and BINARY are assigned only to themselves.
     """
     if not is_assignable(source_type, column.type):
         raise _incompatible(source_type, column)
@@ -60,15 +60,17 @@ def assign(sql: str, source_type: str, column: Column, dialect: Dialect) -> str:
 
 
 def is_assignable(source_type: str, target_type: str) -> bool:
-    """Tests whether values of one type (Spark's spelling) may be put into a column of another. Types that only Spark
-    handles are assigned only to themselves.
+    """Tests whether values of one type (Spark's spelling) may be put into a column of another. Nested types and BINARY
+    are assigned only to themselves.
     """
     try:
         source, target = parse_type(source_type), parse_type(target_type)
     except NotSupportedError:
         return source_type == "void" or _without_blanks(source_type) == _without_blanks(target_type)
-    if source == VOID or target.name == "string" or source.name == target.name:
+    if source == VOID or source.name == target.name:
         return True
+    if target.name == "string":
+        return source != BINARY
     return (source.is_numeric and target.is_numeric) or (source.is_datetime and target.is_datetime)
 
 

@@ -29,7 +29,7 @@ event_rollups: rollups
 event_zone: TIME "ZONE" STRING
 event_files: EXTERNAL
 """
-_AGGREGATES = ("COUNT", "SUM", "MIN", "MAX")
+_AGGREGATES = ("COUNT", "SUM", "MIN", "MAX", "BOOL_AND", "BOOL_OR", "BIT_AND", "BIT_OR")
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,8 @@ def _event_measure(item: Terminal) -> EventMeasure:
         raise ParseError(
             f"{item.token.shown} is not a measure.",
             position=item.span,
-            hint="Write COUNT(*) AS name, or SUM, MIN, MAX or COUNT of a column or an expression, with AS name.",
+            hint="Write COUNT(*) AS name, or SUM, MIN, MAX, COUNT, BOOL_AND, BOOL_OR, BIT_AND or BIT_OR of a column "
+            "or an expression, with AS name.",
         )
     name = Terminal("NAME", listed_tokens[-1] if named else call[2]).name
     return EventMeasure(call[0].upper, None if is_star else inner, name, item.span)

@@ -23,7 +23,8 @@ create_cube: "CREATE" "CUBE" [if_not_exists] name cube_columns ["TIME" "ZONE" ST
 cube_columns: "(" cube_column ("," cube_column)* ")"
 cube_column: NAME type                                                       -> dimension
            | NAME type TIME                                                  -> time_dimension
-           | NAME type "MEASURE" (COUNT | SUM | MIN | MAX) _measure_option*  -> measure
+           | NAME type "MEASURE" _measure_kind _measure_option*              -> measure
+_measure_kind: COUNT | SUM | MIN | MAX | BOOL_AND | BOOL_OR | BIT_AND | BIT_OR | BITMAP_OR
 _measure_option: counted_by | events | not_null
 counted_by: COUNTED "BY" NAME
 events: EVENTS
@@ -42,7 +43,7 @@ show_facts: "SHOW" "FACTS" [in_database]
 class CubeColumn:
     """A column of CREATE CUBE.
 
-    ``role`` is ``DIMENSION``, ``TIME``, or the aggregate of a measure (``COUNT``, ``SUM``, ``MIN``, ``MAX``).
+    ``role`` is ``DIMENSION``, ``TIME``, or the aggregate of a measure (``COUNT``, ``SUM``, ``MIN``, …).
     ``events`` marks the COUNT measure that counts events.
     """
 

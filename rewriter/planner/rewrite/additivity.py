@@ -7,7 +7,7 @@ counting measure, on every period, including the base.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -45,6 +45,16 @@ _is_structure = one_of(
 )  # fmt: skip
 
 
+#: Aggregates to which a repeated row adds nothing, with the kind of measure that each rolls up.
+_IDEMPOTENT: Mapping[type[exp.Expr], Aggregate] = {
+    exp.Min: Aggregate.MIN,
+    exp.Max: Aggregate.MAX,
+    exp.LogicalAnd: Aggregate.BOOL_AND,
+    exp.LogicalOr: Aggregate.BOOL_OR,
+    exp.BitwiseAndAgg: Aggregate.BIT_AND,
+    exp.BitwiseOrAgg: Aggregate.BIT_OR,
+    exp.BitmapOrAgg: Aggregate.BITMAP_OR,
+}
 #: Functions that expand one row into several: allowed in LATERAL VIEW, where they depend on single values.
 _COLUMNS = (exp.Column, exp.Star)
 _GENERATORS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline)
@@ -79,12 +89,12 @@ class AvgCall:
 
 @dataclass(frozen=True)
 class TypedCall:
-    """A SUM, MIN or MAX of a measure whose result would have another type over rollups with a wider column.
+    """An aggregate of a measure whose result would have another type over rollups with a wider column.
 
     ``type`` is the type of its result over base rows.
     """
 
-    node: exp.Sum | exp.Min | exp.Max
+    node: exp.Expr
     measure: Measure
     type: str
 
@@ -138,6 +148,12 @@ def judge(select: exp.Select, nodes: Sequence[exp.Expr], subject: Subject) -> Ad
     for node in nodes:
         verdict.other(node)
     return Additivity(tuple(verdict.reasons), tuple(verdict.counts), tuple(verdict.averages), tuple(verdict.typed))
+
+
+def rolls_up(node: exp.Expr, aggregate: Aggregate) -> bool:
+    """Tests whether a node is a call of the rollup function of a kind of measure."""
+    additive = _IDEMPOTENT.get(type(node), Aggregate.SUM if isinstance(node, exp.Sum) else None)
+    return additive is not None and additive.rollup_function == aggregate.rollup_function
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -213,9 +229,9 @@ class _Verdict:
             self._sum(node)
         elif isinstance(node, exp.Avg) and not distinct:
             self._average(node)
-        elif isinstance(node, exp.Min | exp.Max):
-            self._extreme(node, argument)
-        elif isinstance(node, exp.Count | exp.LogicalOr | exp.LogicalAnd):
+        elif type(node) in _IDEMPOTENT:
+            self._idempotent(node, argument, _IDEMPOTENT[type(node)])
+        elif isinstance(node, exp.Count):
             if self._measures(node):
                 self._not_additive(f"{_function_name(node)} of a measure depends on single rows", node)
         else:
@@ -287,17 +303,20 @@ class _Verdict:
         else:
             self._not_additive("AVG is additive only for a measure declared MEASURE SUM COUNTED BY", node)
 
-    def _extreme(self, node: exp.Min | exp.Max, argument: exp.Expr) -> None:
-        aggregate = Aggregate.MIN if isinstance(node, exp.Min) else Aggregate.MAX
+    def _idempotent(self, node: exp.Expr, argument: exp.Expr, aggregate: Aggregate) -> None:
+        """Judges an aggregate that returns the same value if a row is repeated, such as MAX: also a dimension's is the
+        same over rollups.
+        """
+        name = aggregate.rollup_function
         is_column = isinstance(argument, exp.Column) and not node.expressions
         measure = self._subject.measure_of(argument) if isinstance(argument, exp.Column) and is_column else None
         if measure is not None and measure.aggregate is aggregate:
             self._aggregated_columns.add(id(argument))
             self.typed.append(TypedCall(node, measure, measure.type))
         elif self._measures(node):
-            self._not_additive(f"{aggregate.value} is additive only for a measure declared {aggregate.value}", node)
+            self._not_additive(f"{name} is additive only for a measure declared {aggregate.value}", node)
         elif node.expressions:
-            self._not_additive(f"{aggregate.value} of several values is not known to be additive", node)
+            self._not_additive(f"{name} of several values is not known to be additive", node)
 
     def other(self, node: exp.Expr) -> None:
         """Judges a node that is not an aggregate."""

@@ -92,6 +92,16 @@ def _check_columns(statement: CreateCube) -> None:
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
 
+#: The types of measures of a kind that has few.
+_TYPES_OF_KINDS = {
+    "BOOL_AND": ("boolean",),
+    "BOOL_OR": ("boolean",),
+    "BIT_AND": ("tinyint", "smallint", "int", "bigint"),
+    "BIT_OR": ("tinyint", "smallint", "int", "bigint"),
+    "BITMAP_OR": ("binary",),
+}
+
+
 def _check_measure(column: CubeColumn, by_name: dict[str, CubeColumn]) -> None:
     if column.role == "COUNT" and column.type not in ("bigint", "int"):
         raise _invalid_cube(
@@ -102,6 +112,11 @@ def _check_measure(column: CubeColumn, by_name: dict[str, CubeColumn]) -> None:
     if column.role in ("MIN", "MAX") and column.type.startswith(("array", "map", "struct", "binary")):
         raise _invalid_cube(
             f"A {column.type} does not support {column.role}.", column.span, "Give the measure a plain type."
+        )
+    if column.role in _TYPES_OF_KINDS and column.type not in _TYPES_OF_KINDS[column.role]:
+        types = " or ".join(map(str.upper, _TYPES_OF_KINDS[column.role]))
+        raise _invalid_cube(
+            f"The {column.role} measure {column.name} is a {column.type}.", column.span, f"Declare it {types}."
         )
     if column.counted_by is None:
         return

@@ -26,6 +26,7 @@ from rewriter.errors import Error
 from rewriter.exec.duckdb.evaluate_predicate import evaluate_condition
 from rewriter.planner.cover.sources import split
 from rewriter.planner.model.plan import DerivedRows, Plan, Reading, TableUse, quote_identifier
+from rewriter.planner.rewrite.additivity import rolls_up
 from rewriter.planner.scope.column_lineage import columns_in, unwrapped
 from rewriter.planner.text.sqlglot_trees import cast_type
 from rewriter.statements.query.select import selected_partitions
@@ -573,13 +574,12 @@ def _is_rolled_up(value: exp.Expr, stored: str, measure: Measure, cube: Cube, ro
 
     ``stored`` is the type of its column in the table.
     """
-    function = measure.aggregate.rollup_function
     value = _uncast(value, stored, measure.type)
     counted = isinstance(value, exp.Count) and isinstance(value.this, exp.Star)
     if rows.cube is not None and counted and measure.aggregate is Aggregate.COUNT:
         return cube.count_measure == measure
     depth = 0
-    while isinstance(value, exp.AggFunc) and value.sql_name() == function:
+    while rolls_up(value, measure.aggregate):
         value, depth = _uncast(value.this, stored, measure.type), depth + 1
     return (depth > 0) is rows.aggregated and _is_column(value, measure.name.lower())
 
