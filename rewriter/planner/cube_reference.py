@@ -36,6 +36,7 @@ from rewriter.planner.rewrite.additivity import (
     is_aggregate,
     judge,
     refuse_shapes,
+    refuse_united_buckets,
     row_aggregate_warnings,
     row_aggregates,
 )
@@ -187,6 +188,7 @@ def _judge_additivity(query: CubeQuery) -> None:
     select, source, columns = query.select, query.source, query.columns
     subject = _subject(query.block, source, columns, query.blocks, query.text, shown=query.visible)
     query.additivity = judge(select, query.nodes, subject)
+    refuse_united_buckets(query.text, select, query.nodes, subject)
     query.correlated = columns.correlated()
     query.objections = [*query.additivity.reasons, *_correlated(query.correlated, columns, query.time)]
     query.objections += merged_uses(query.block, source, columns, query.nodes, query.correlated)
@@ -461,6 +463,7 @@ def _subject(
     return Subject(
         cube=source.cube,
         measure_of=columns.measure,
+        owns=columns.owned,
         any_measure=lambda column: any(other_columns.measure(column) is not None for other_columns in all_columns),
         type_of=columns.type_of,
         join_value=lambda name: (value := columns.joined_value(name)) is not None and columns.measures_in(value),

@@ -326,11 +326,17 @@ def _cube_data(cube: Cube) -> dict[str, Any]:
     return {
         **_zone_data(cube.zone),
         "dimensions": _columns_data(cube.dimensions),
-        "measures": [[m.name, m.type, m.aggregate.value, m.counted_by, m.not_null, m.events] for m in cube.measures],
+        "measures": list(map(_measure_data, cube.measures)),
         "times": cube.times,
         "column_order": cube.column_order,
         **({"log_names": cube.log_names} if cube.log_names else {}),
     }
+
+
+def _measure_data(measure: Measure) -> list[object]:
+    kind, counter = measure.aggregate.value, measure.counted_by
+    data: list[object] = [measure.name, measure.type, kind, counter, measure.not_null, measure.events]
+    return data if measure.bucketed_by is None else [*data, measure.bucketed_by]
 
 
 def _cube(id: int, name: str, data: dict[str, Any]) -> Cube:

@@ -360,7 +360,7 @@ class Aggregate(Enum):
 
     Whatever the order of the rows and their division among rollups, ``rollup_function`` returns the same value: it is
     associative and commutative, and all kinds but COUNT and SUM are idempotent. BITMAP_OR is Spark's bitmap of 32,768
-    positions: the exact set of the ids of one bucket.
+    positions: the exact set of the ids of one bucket (``Measure.bucketed_by``).
     """
 
     COUNT = "COUNT"
@@ -401,7 +401,8 @@ class Aggregate(Enum):
 class Measure:
     """A measure column. ``counted_by`` names the COUNT measure of its non-null rows, which makes AVG additive.
 
-    ``events`` says that a COUNT measure counts the cube's events, besides any other meaning.
+    ``events`` says that a COUNT measure counts the cube's events, besides any other meaning. ``bucketed_by`` names the
+    dimension whose values have a bitmap each: bitmaps of different ones are of different ids, and are not united.
     """
 
     name: str
@@ -410,6 +411,7 @@ class Measure:
     counted_by: str | None = None
     not_null: bool = False
     events: bool = False
+    bucketed_by: str | None = None
 
     @property
     def rollup_type(self) -> str:

@@ -25,8 +25,9 @@ cube_column: NAME type                                                       -> 
            | NAME type TIME                                                  -> time_dimension
            | NAME type "MEASURE" _measure_kind _measure_option*              -> measure
 _measure_kind: COUNT | SUM | MIN | MAX | BOOL_AND | BOOL_OR | BIT_AND | BIT_OR | BITMAP_OR
-_measure_option: counted_by | events | not_null
+_measure_option: counted_by | bucketed_by | events | not_null
 counted_by: COUNTED "BY" NAME
+bucketed_by: BUCKETED "BY" NAME
 events: EVENTS
 not_null: NOT "NULL"
 alter_cube: "ALTER" "CUBE" name "ADD" ("COLUMN" | "COLUMNS")? cube_columns
@@ -53,6 +54,7 @@ class CubeColumn:
     counted_by: str | None = None
     not_null: bool = False
     events: bool = False
+    bucketed_by: str | None = None
     span: Span = field(default=Span(0, 0), compare=False)
 
 
@@ -83,14 +85,28 @@ def measure(name: Terminal, type_: str, aggregate: Terminal, *options: Clause) -
             position=next(option.span for option in options if option.kind == "EVENTS"),
             hint="MEASURE COUNT EVENTS is the measure that COUNT(*) sums.",
         )
+    bucket = values.get("BUCKETED BY")
+    if (bucket is not None) is not (aggregate.type == "BITMAP_OR"):
+        raise ParseError(
+            "BUCKETED BY is only for a measure declared BITMAP_OR."
+            if bucket is not None
+            else f"The BITMAP_OR measure {name.name} does not say which dimension has its bucket.",
+            position=name.span if bucket is None else next(o.span for o in options if o.kind == "BUCKETED BY"),
+            hint="Write MEASURE BITMAP_OR BUCKETED BY a dimension that has bitmap_bucket_number(id).",
+        )
     return CubeColumn(
-        name.name, type_, aggregate.type, counter, "NOT NULL" in values, "EVENTS" in values, span=name.span
+        name.name, type_, aggregate.type, counter, "NOT NULL" in values, "EVENTS" in values, bucket, span=name.span
     )
 
 
 @builds("counted_by")
 def counted_by(word: Terminal, name: Terminal) -> Clause:
     return Clause("COUNTED BY", name.name, word.span)
+
+
+@builds("bucketed_by")
+def bucketed_by(word: Terminal, name: Terminal) -> Clause:
+    return Clause("BUCKETED BY", name.name, word.span)
 
 
 @builds("events")
@@ -111,6 +127,7 @@ def cube_column_text(column: CubeColumn) -> str:
         f"MEASURE {column.role}" if measure else "TIME" if column.role == "TIME" else None,
         "EVENTS" if column.events else None,
         f"COUNTED BY {quote_name(column.counted_by)}" if column.counted_by is not None else None,
+        f"BUCKETED BY {quote_name(column.bucketed_by)}" if column.bucketed_by is not None else None,
         "NOT NULL" if column.not_null else None,
     )
 

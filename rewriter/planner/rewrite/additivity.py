@@ -115,7 +115,8 @@ class Additivity:
 class Subject:
     """The reference that is judged: one cube in a block.
 
-    ``measure_of`` returns the measure that a column denotes. ``any_measure`` tests for measures of any cube in the
+    ``measure_of`` returns the measure that a column denotes, and ``owns`` tests whether a column is one of the cube.
+    ``any_measure`` tests for measures of any cube in the
     block. ``type_of`` returns the types of columns where they are known. ``join_value`` tests whether a name in USING
     denotes a measure. ``shows_rows`` says that ``*`` shows a measure of it. ``tested`` says that only the existence of
     its rows matters (EXISTS, IN, the right side of a semi join), and ``is_only_cube`` that it is the only cube whose
@@ -124,6 +125,7 @@ class Subject:
 
     cube: Cube
     measure_of: MeasureOf
+    owns: Callable[[exp.Column], bool]
     any_measure: Callable[[exp.Column], bool]
     type_of: TypeOf
     join_value: Callable[[exp.Identifier], bool]
@@ -448,6 +450,75 @@ def _is_ours(node: exp.Expr) -> bool:
 def _function_name(node: exp.Expr) -> str:
     name = node.name if isinstance(node, exp.Anonymous) else node.sql_name() if isinstance(node, exp.Func) else node.key
     return name.upper()
+
+
+# Bitmaps of different buckets are not united: a position in each is another id.
+
+
+def refuse_united_buckets(text: QueryText, select: exp.Select, nodes: Iterable[exp.Expr], subject: Subject) -> None:
+    """Raises ``NotSupportedError`` UNITED_BUCKETS for a BITMAP_OR_AGG of a measure whose groups, or windows, may have
+    several values of the dimension that it is BUCKETED BY.
+    """
+    has_buckets = any(measure.bucketed_by is not None for measure in subject.cube.measures)
+    for node in nodes if has_buckets else ():
+        if not isinstance(node, exp.BitmapOrAgg):
+            continue
+        for column in find_all(node, exp.Column):
+            measure = subject.measure_of(column)
+            if measure is None or measure.bucketed_by is None:
+                continue
+            bucket = measure.bucketed_by
+            window = node.find_ancestor(exp.Window, exp.Select) if _in_window(node) else None
+            keys = _group_keys(select) if window is None else window.args.get("partition_by") or ()
+            where = select.args.get("where")
+            conditions = [] if where is None else [where.this]
+            if where is not None and isinstance(where.this, exp.And):
+                conditions = list(where.this.flatten())
+            if not any(_is_bucket(key, bucket, subject) for key in keys) and not any(
+                _is_one_bucket(condition, bucket, subject) for condition in conditions
+            ):
+                raise NotSupportedError(
+                    f"BITMAP_OR_AGG({measure.name}) would unite bitmaps of several values of {bucket}: the same "
+                    "position is another id in each.",
+                    condition="UNITED_BUCKETS",
+                    position=text.place(text.call(node)[0]),
+                    object=measure.name,
+                    hint=f"Add {quote_identifier(bucket)} to GROUP BY, and sum up bitmap_count in a query around it: "
+                    "SELECT SUM(ids) FROM (SELECT bitmap_count(bitmap_or_agg(…)) AS ids … GROUP BY …).",
+                )
+
+
+def _group_keys(select: exp.Select) -> Iterator[exp.Expr]:
+    """Yields the expressions by which all rows are grouped; those of GROUPING SETS, ROLLUP and CUBE are not."""
+    group = select.args.get("group")
+    if group is None or group.args.get("grouping_sets"):
+        return
+    if any(not node.expressions for kind in ("rollup", "cube") for node in group.args.get(kind) or ()):
+        return  # ``a, b WITH ROLLUP`` also groups by less than all of its expressions.
+    items = {item.alias.lower(): item.this for item in select.expressions if isinstance(item, exp.Alias)}
+    keys = list(select.expressions) if group.args.get("all") else group.expressions
+    for key in keys:
+        if isinstance(key, exp.Literal) and not key.is_string and key.name.isdigit():
+            place = int(key.name)
+            yield from select.expressions[place - 1 : place]
+        else:
+            yield key
+            if isinstance(key, exp.Column) and not key.table and key.name.lower() in items:
+                yield items[key.name.lower()]
+
+
+def _is_bucket(node: exp.Expr, bucket: str, subject: Subject) -> bool:
+    column = node.unalias().unnest()
+    return isinstance(column, exp.Column) and column.name.lower() == bucket.lower() and subject.owns(column)
+
+
+def _is_one_bucket(node: exp.Expr, bucket: str, subject: Subject) -> bool:
+    """Tests for ``bucket = constant``."""
+    node = node.unnest()
+    sides = (node.this, node.expression) if isinstance(node, exp.EQ) else ()
+    return any(_is_bucket(side, bucket, subject) for side in sides) and any(
+        isinstance(side.unnest(), exp.Literal | exp.Placeholder) for side in sides
+    )
 
 
 # Warnings for AVG, MIN, MAX, median … of a SUM or COUNT measure: their values are base rows, each of several events.

@@ -315,7 +315,8 @@ def _cube_with_name(cube: Cube, statement: s.RenameCubeColumn) -> Cube:
         if name.lower() == key:
             name = new_column(ColumnDef(statement.to, column.type, None, statement.to_span)).name
         counter = statement.to if (column.counted_by or "").lower() == key else column.counted_by
-        columns.append(replace(column, name=name, counted_by=counter, span=statement.to_span))
+        bucket = statement.to if (column.bucketed_by or "").lower() == key else column.bucketed_by
+        columns.append(replace(column, name=name, counted_by=counter, bucketed_by=bucket, span=statement.to_span))
     check_unique(sorted(columns, key=lambda column: column.name == statement.to))  # The new name is the second one.
     return build_cube(replace(declared, columns=tuple(columns)), cube.id, cube.calendar)
 
@@ -399,12 +400,16 @@ def _check_dropped(cube: Cube, name: str, span: Span, statement: s.DropCubeColum
         for measure in cube.measures
         if measure.counted_by is not None and measure.counted_by.lower() == name.lower()
     ]
+    bucketed = [m.name for m in cube.measures if m.bucketed_by is not None and m.bucketed_by.lower() == name.lower()]
     message, hint = "", ""
     if name.lower() in {time.lower() for time in cube.times}:
         message, hint = f"{name} is a time of the cube {cube.name}", "The times of a cube name its partitions."
     elif not dropped.issuperset(map(str.lower, counted)):
         message = f"{name} counts the values of {', '.join(counted)}"
         hint = f"Drop both: ALTER CUBE {cube.name} DROP ({', '.join(map(quote_name, [name, *counted]))})."
+    elif not dropped.issuperset(map(str.lower, bucketed)):
+        message = f"{name} has the buckets of {', '.join(bucketed)}"
+        hint = f"Drop both: ALTER CUBE {cube.name} DROP ({', '.join(map(quote_name, [name, *bucketed]))})."
     if message:
         raise AnalysisError(f"{message}.", condition="INVALID_CUBE", position=span, object=name, hint=hint)
 

@@ -61,7 +61,7 @@ def build_cube(statement: CreateCube, id: int, calendar: Calendar) -> Cube:
         name=single(statement.name),
         dimensions=tuple(Column(c.name, c.type) for c in statement.columns if c.role == "DIMENSION"),
         measures=tuple(
-            Measure(c.name, c.type, Aggregate(c.role), c.counted_by, c.not_null, c.events)
+            Measure(c.name, c.type, Aggregate(c.role), c.counted_by, c.not_null, c.events, c.bucketed_by)
             for c in statement.columns
             if c.role not in ("DIMENSION", "TIME")
         ),
@@ -116,8 +116,17 @@ def _check_measure(column: CubeColumn, by_name: dict[str, CubeColumn]) -> None:
     if column.role in _TYPES_OF_KINDS and column.type not in _TYPES_OF_KINDS[column.role]:
         types = " or ".join(map(str.upper, _TYPES_OF_KINDS[column.role]))
         raise _invalid_cube(
-            f"The {column.role} measure {column.name} is a {column.type}.", column.span, f"Declare it {types}."
+            f"A {column.role} measure cannot be {column.type.upper()}.", column.span, f"Declare {column.name} {types}."
         )
+    if column.bucketed_by is not None:
+        bucket = by_name.get(column.bucketed_by.lower())
+        if bucket is None or bucket.role != "DIMENSION" or bucket.type != "bigint":
+            raise _invalid_cube(
+                f"The measure {column.name} cannot be BUCKETED BY {column.bucketed_by}, which is no BIGINT dimension "
+                "of this cube.",
+                column.span,
+                f"Declare {column.bucketed_by} BIGINT: it has bitmap_bucket_number(id).",
+            )
     if column.counted_by is None:
         return
     counter = by_name.get(column.counted_by.lower())

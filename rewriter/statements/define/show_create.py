@@ -148,7 +148,13 @@ def declared_cube(cube: Cube) -> CreateCube:
             measure = measures[name]
             columns.append(
                 CubeColumn(
-                    name, measure.type, measure.aggregate.value, measure.counted_by, measure.not_null, measure.events
+                    name,
+                    measure.type,
+                    measure.aggregate.value,
+                    measure.counted_by,
+                    measure.not_null,
+                    measure.events,
+                    measure.bucketed_by,
                 )
             )
         else:
