@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlglot import exp
 
 import rewriter
+from rewriter.catalog.model.objects import Aggregate, Measure
 from rewriter.dbapi import Connection
 from rewriter.exec.engine import Engine
 from rewriter.planner.cover import choose_facts
+from rewriter.planner.rewrite import additivity
 from rewriter.planner.scope.column_lineage import Columns, NeededColumns
 from rewriter.statements.maintain import check_fact, refresh_fact
 from tests.rotation import share
@@ -26,12 +30,15 @@ START, DAYS = datetime(2024, 1, 30), 33
 END = START + timedelta(days=DAYS)
 DIMENSIONS = {"page": "STRING", "country": "STRING", "user_id": "BIGINT"}
 MEASURES = {"n": ("BIGINT", "COUNT"), "ms": ("BIGINT", "SUM"), "slowest": ("INT", "MAX"), "seen": ("BIGINT", "COUNT"),
-            "depth": ("BIGINT", "SUM")}  # fmt: skip
+            "depth": ("BIGINT", "SUM"), "paid": ("BOOLEAN", "BOOL_OR"), "good": ("BOOLEAN", "BOOL_AND"),
+            "flags": ("INT", "BIT_OR"), "mask": ("BIGINT", "BIT_AND"), "ids": ("BINARY", "BITMAP_OR")}  # fmt: skip
 TYPES = {**DIMENSIONS, **{name: type_ for name, (type_, _) in MEASURES.items()}}
 FORMS = {"HOURLY": "%Y-%m-%d-%H", "DAILY": "%Y-%m-%d", "MONTHLY": "%Y-%m"}
 AGGREGATES = ("COUNT(*)", "SUM(n)", "SUM(ms)", "MAX(slowest)", "AVG(depth)", "SUM(depth)", "COUNT(DISTINCT user_id)",
               "COUNT(country)", "MAX(page)", "SUM(CASE WHEN country = 'c1' THEN ms END)", "SUM(seen)",
-              "SUM(ms) FILTER (WHERE user_id < 3)")  # fmt: skip
+              "SUM(ms) FILTER (WHERE user_id < 3)", "BOOL_OR(paid)", "EVERY(good)", "BIT_OR(flags)", "BIT_AND(mask)",
+              "BOOL_AND(good) FILTER (WHERE country = 'c1')", "BOOL_AND(paid)", "BIT_OR(mask)", "BIT_AND(user_id)",
+              "BITMAP_COUNT(BITMAP_OR_AGG(ids))", "HEX(BITMAP_OR_AGG(ids))")  # fmt: skip
 KEYS = (*DIMENSIONS, "date_trunc('month', t)", "to_date(t)", "upper(page)", "concat(page, country)", "user_id % 2")
 CONDITIONS = ("page = 'p1'", "country IN ('c0', 'c2')", "user_id < 3", "country IS NULL", "page <> country")
 #: Items of views and subqueries that no query uses.
@@ -42,7 +49,9 @@ COMPUTED = (
     "ms * 2 AS twice_ms",
     "length(page)",
 )
-ROLLED = {"n": "SUM(n)", "ms": "SUM(ms)", "slowest": "MAX(slowest)", "seen": "SUM(seen)", "depth": "SUM(depth)"}
+ROLLED = {"n": "SUM(n)", "ms": "SUM(ms)", "slowest": "MAX(slowest)", "seen": "SUM(seen)", "depth": "SUM(depth)",
+          "paid": "BOOL_OR(paid)", "good": "BOOL_AND(good)", "flags": "BIT_OR(flags)", "mask": "BIT_AND(mask)",
+          "ids": "BITMAP_OR_AGG(ids)"}  # fmt: skip
 
 
 class World:
@@ -56,7 +65,11 @@ class World:
         run = connection.execute
         run(f"CREATE CUBE views ({_declared(DIMENSIONS)}, n BIGINT MEASURE COUNT EVENTS, "
             "ms BIGINT MEASURE SUM, slowest INT MEASURE MAX, seen BIGINT MEASURE COUNT, "
-            "depth BIGINT MEASURE SUM COUNTED BY seen, t TIMESTAMP TIME)")  # fmt: skip
+            "depth BIGINT MEASURE SUM COUNTED BY seen, paid BOOLEAN MEASURE BOOL_OR, good BOOLEAN MEASURE BOOL_AND, "
+            "flags INT MEASURE BIT_OR, mask BIGINT MEASURE BIT_AND, ids BINARY MEASURE BITMAP_OR BUCKETED BY user_id, "
+            "t TIMESTAMP TIME)")  # fmt: skip
+        run("CREATE TABLE positions (position INT, ids BINARY)")
+        run("INSERT INTO positions SELECT CAST(id AS INT), bitmap_construct_agg(id) FROM range(9) GROUP BY id")
         run(f"CREATE TABLE hours ({_declared(TYPES)}) PARTITIONED BY (p STRING)")
         tables = ["TABLE hours PERIOD HOURLY PARTITIONED BY t AS (p)"]
         for number in range(source.randint(2, 5)):
@@ -93,14 +106,20 @@ class World:
             rows.append((
                 source.choice(("p0", "p1", "c1", None)), source.choice(("c0", "c1", "c2", None)), source.randrange(6),
                 source.randrange(1, 4), source.choice((None, 5, -7, 40)), source.choice((None, 1, 9, -2)), seen,
-                source.randrange(10) if seen else None, at,
+                source.randrange(10) if seen else None, source.choice((True, False, False, None)),
+                source.choice((True, True, False, None)), source.choice((None, 0, 1, 6, -1)),
+                source.choice((None, 7, 6, 12, -2)), source.choice((*range(9), None)), at,
             ))  # fmt: skip
         return rows
 
     def _insert(self, rows: list[tuple[Any, ...]], mark: str = "") -> None:
         self.rows += rows
         shown = ", ".join(f"({', '.join(map(_literal, row[:-1]))}, '{row[-1]:%Y-%m-%d-%H}')" for row in rows)
-        self.connection.execute(f"INSERT INTO hours {mark} VALUES {shown}")
+        names = [name for name in TYPES if name != "ids"]
+        self.connection.execute(
+            f"INSERT INTO hours {mark} SELECT {', '.join(names)}, i.ids, p FROM VALUES {shown} "
+            f"AS v({', '.join(names)}, number, p) LEFT JOIN positions i ON i.position = v.number"
+        )
 
     def step(self) -> None:
         """Writes late rows, computes rollups again, or fills one by an INSERT that the catalog proves."""
@@ -122,7 +141,8 @@ class World:
         described = self.connection.execute(f"DESCRIBE TABLE {name}").fetchall()
         stored = [row[0] for row in described[: [row[0] for row in described].index("p")]]
         grouped = [column for column in DIMENSIONS if column in columns]
-        wrong = {"STRING": "'wrong'", "BIGINT": "CAST(-1000 AS BIGINT)", "INT": "1000"}
+        wrong = {"STRING": "'wrong'", "BIGINT": "CAST(-1000 AS BIGINT)", "INT": "1000", "BOOLEAN": "TRUE",
+                 "BINARY": "bitmap_construct_agg(10)"}  # fmt: skip
         values = [
             ROLLED.get(column, column) if column in columns else f"{wrong[TYPES[column]]} AS {column}"
             for column in stored
@@ -140,6 +160,8 @@ class World:
         source = self.source
         calls = source.sample(AGGREGATES, source.randint(1, 3))
         keys = source.sample(KEYS, source.choice((0, 1, 1, 2)))
+        if any("ids" in call for call in calls) and "user_id" not in keys:
+            keys.append("user_id")
         start = START + timedelta(hours=source.randrange(24 * DAYS)) if source.random() < 0.5 else START
         end = source.choice((END, datetime(2024, 3, 1), start + timedelta(days=3)))
         conditions = [f"t >= '{start}'", f"t < '{min(max(end, start), END)}'"]
@@ -247,7 +269,26 @@ def _lose_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Columns, "needed_columns", needed)
 
 
-@pytest.mark.parametrize("fault", [_serve_all, _compute_from_rollups, _compare_at_full_width, _lose_a_column])
+def _roll_up_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """REFRESH computes BIT_AND measures by BIT_OR."""
+    plain = refresh_fact.aggregated
+
+    def aggregated(measure: Measure, expression: str) -> str:
+        is_mask = measure.aggregate is Aggregate.BIT_AND
+        return plain(replace(measure, aggregate=Aggregate.BIT_OR) if is_mask else measure, expression)
+
+    monkeypatch.setattr(refresh_fact, "aggregated", aggregated)
+
+
+def _take_any_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """BOOL_AND of a BOOL_OR measure is read from rollups."""
+    monkeypatch.setitem(additivity._IDEMPOTENT, exp.LogicalAnd, Aggregate.BOOL_OR)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [_roll_up_by_another, _take_any_kind, _serve_all, _compute_from_rollups, _compare_at_full_width, _lose_a_column],
+)
 def test_planted_faults_are_caught(
     fault: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
