@@ -130,7 +130,7 @@ def measure_events(folder: Path, spark: Any, events: int) -> WideTable:
         ("what", "way", "median", "of the last way"),
         tuple(lines),
         (
-            f"A year, 1,000 pages, {len(files):,} files. Medians of {LONG_TURNS} turns; both ways return the same rows.",
+            f"A year, 1,000 pages, {len(files):,} files. Medians of {LONG_TURNS} turns; both return the same rows.",
             f"Load of {os.cpu_count()} cores: {load[0]:.0f} at the start, {os.getloadavg()[0]:.0f} at the end.",
         ),
     )

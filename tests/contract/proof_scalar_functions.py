@@ -6,6 +6,12 @@ from contract.proofs import lines
 
 #: Expressions that fail for none of the values.
 SCALARS = lines(r"""
+bitmap_bit_position(i8)
+bitmap_bit_position(i64)
+bitmap_bucket_number(i32)
+bitmap_bucket_number(i64)
+bitmap_bit_position(32768)
+bitmap_bucket_number(-32769)
 s like 'a%' escape '!'
 s not like 'a!%' escape '!'
 s like '%!_%' escape '!'
@@ -664,10 +670,32 @@ select k, bit_and(i8), bit_or(i64), bit_xor(i16) from e group by k
 select bit_and(r), bit_or(r), bit_xor(r) from e where false
 select r, bit_or(r) over (order by r), bit_xor(i8) over (partition by k) from e
 select bit_or(r) filter (where k) from e
+select bitmap_construct_agg(pmod(i16, 1000)), bitmap_construct_agg(bitmap_bit_position(i64)) from e
+select k, bitmap_count(bitmap_construct_agg(bitmap_bit_position(i32))) from e group by k
+select bitmap_construct_agg(r), bitmap_count(bitmap_construct_agg(r)) from e where false
+select bitmap_construct_agg(r) filter (where k), bitmap_construct_agg(32767) from e
+select hex(bitmap_or_agg(x)), bitmap_and_agg(x) from (select bitmap_construct_agg(r) x from e group by k)
+select k, bitmap_or_agg(x), bitmap_and_agg(x) from (select k, bitmap_construct_agg(r) x from e group by k, r) group by k
+select bitmap_or_agg(x) filter (where k) from (select k, bitmap_construct_agg(r) x from e group by k)
+select bitmap_and_agg(x) filter (where k) from (select k, bitmap_construct_agg(r) x from e group by k)
+select bitmap_or_agg(x), bitmap_and_agg(x) from (select bitmap_construct_agg(r) x from e group by k) where false
+select r, bitmap_count(bitmap_or_agg(x) over (order by r)) from (select r, bitmap_construct_agg(r) x from e group by r)
+select min(x), max(x), count(x), count(distinct x) from (select bitmap_construct_agg(r) x from e group by r)
+select x, max(r) from (select r, bitmap_construct_agg(pmod(r, 3)) x from e group by r) group by x
+with b as (select r, bitmap_construct_agg(pmod(r, 3)) x from e group by r) select a.x = b.x, a.x < b.x from b a, b
+with b as (select r, bitmap_construct_agg(r) x from e group by r) select coalesce(x, x), nullif(x, x), x <=> x from b
+with b as (select r, bitmap_construct_agg(r) x from e group by r) select case when r > 3 then x end from b
+select r, x from (select r, bitmap_construct_agg(pmod(r, 3)) x from e group by r) order by x desc, r
+select x from (select bitmap_construct_agg(pmod(r, 3)) x from e group by r) union select null
 """)
 
 #: Queries that fail for a value, or for the form of an argument.
 FAILING_SCALARS = lines(r"""
+select bitmap_construct_agg(32768)
+select bitmap_construct_agg(-r) from e
+select bitmap_or_agg(s) from e
+select bitmap_and_agg(r) from e
+select bitmap_count(s) from e
 select make_date(2015, 1, i64) from e
 select floor(f64) from e where r = 2
 select ceil(-1e300D)

@@ -492,16 +492,19 @@ def _bitmap_of_positions(e: Expressions, value: Typed, node: exp.Expr) -> tuple[
     if not value.type.is_integer:
         e.refuse(node, f"BITMAP_CONSTRUCT_AGG of {value.type}")
     bit = f"rw_bitmap_bit({plain_cast(value.sql, BIGINT)})"
-    return "rw_bitmap(bitstring_agg({0}, 0, 32767){1})", bit, BINARY
+    return "rw_bitmap(bitstring_agg({0}, 0, 32767){1}, '0')", bit, BINARY
 
 
-def _bitmap_of_bitmaps(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
-    if value.type != BINARY:
-        e.text.wrong(
-            f"BITMAP_OR_AGG takes a BINARY, not {value.type.shown}.",
-            "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", node,
-        )  # fmt: skip
-    return "rw_bitmap(bit_or({0}){1})", f"rw_bitmap_bits({value.sql})", BINARY
+def _bitmap_of_bitmaps(template: str) -> _Rule:
+    def rule(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
+        if value.type != BINARY:
+            e.text.wrong(
+                f"{str(e.text.called(node)).upper()} takes a BINARY, not {value.type.shown}.",
+                "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", node,
+            )  # fmt: skip
+        return template, f"rw_bitmap_bits({value.sql})", BINARY
+
+    return rule
 
 
 _RULES: dict[str, _Rule] = {
@@ -523,7 +526,8 @@ _RULES: dict[str, _Rule] = {
     "var_pop": _spread("var_pop"),
     **{name: _bits(name) for name in ("bit_and", "bit_or", "bit_xor")},
     "bitmap_construct_agg": _bitmap_of_positions,
-    "bitmap_or_agg": _bitmap_of_bitmaps,
+    "bitmap_or_agg": _bitmap_of_bitmaps("rw_bitmap(bit_or({0}){1}, '0')"),
+    "bitmap_and_agg": _bitmap_of_bitmaps("rw_bitmap(bit_and({0}){1}, '1')"),
 }
 #: The aggregates that read a string as a DOUBLE.
 _OF_NUMBERS = frozenset(name for name, rule in _RULES.items() if rule in (_sum, _avg) or rule.__name__ == "spread")
@@ -717,6 +721,7 @@ FUNCTIONS = {
         ("bit_xor(x)", "DISTINCT; other than integers"),
         ("bitmap_construct_agg(position)", "DISTINCT; other than integers"),
         ("bitmap_or_agg(bitmap)", "DISTINCT; bitmaps of a length other than 4,096 bytes"),
+        ("bitmap_and_agg(bitmap)", "DISTINCT; bitmaps of a length other than 4,096 bytes"),
         *conditionals.LINES,
         *_PERCENTILE_LINES,
         *LINES,

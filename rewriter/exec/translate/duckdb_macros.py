@@ -56,7 +56,8 @@ _BITMAPS = (
     "|| ' is not between 0 and 32,767.') ELSE (p // 8) * 8 + 7 - p % 8 END",
     "rw_bitmap_bits(b) AS CASE WHEN octet_length(b) <> 4096 THEN error('[DUCKDB_UNSUPPORTED] A bitmap of ' || "
     "octet_length(b) || ' bytes, not 4,096, is not supported on DuckDB.') ELSE CAST(b AS BIT) END",
-    "rw_bitmap(bits) AS COALESCE(CAST(bits AS BLOB), CAST(CAST(repeat('0', 32768) AS BIT) AS BLOB))",
+    # ``bit`` is that of all positions if there is no bitmap.
+    "rw_bitmap(bits, bit) AS COALESCE(CAST(bits AS BLOB), CAST(CAST(repeat(bit, 32768) AS BIT) AS BLOB))",
     # The positions of -1, -2, … go up, too. -(x % y) has no overflow where -x has one.
     "rw_bitmap_position(v) AS CASE WHEN v > 0 THEN (v - 1) % 32768 ELSE -(v % 32768) END",
     "rw_bitmap_bucket(v) AS CASE WHEN v > 0 THEN (v - 1) // 32768 + 1 ELSE (v - v % 32768) // 32768 END",
