@@ -8,7 +8,7 @@ type (INT ``'01'`` is ``'1'``), or ``None`` for NULL.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
@@ -483,6 +483,18 @@ class Cube:
         marked = tuple(measure for measure in self.counters if measure.events)
         of_values = {m.counted_by.lower() for m in self.measures if m.counted_by and not m.not_null}
         return marked or tuple(measure for measure in self.counters if measure.name.lower() not in of_values)
+
+    def measures_over(self, dimensions: Iterable[str], listed: Collection[str] | None) -> tuple[str, ...]:
+        """Returns the measures in a list that a rollup over some dimensions has: all of them, but bitmaps only beside
+        the dimension of their buckets. ``None`` lists all.
+        """
+        keys = {name.lower() for name in dimensions}
+        return tuple(
+            measure.name
+            for measure in self.measures
+            if (listed is None or measure.name in listed)
+            and (measure.bucketed_by is None or measure.bucketed_by.lower() in keys)
+        )
 
     def columns_in(self, listed: tuple[str, ...] | None) -> frozenset[str]:
         """Returns the dimensions and measures in a list of a fact or table, in lower case; ``None`` lists all."""

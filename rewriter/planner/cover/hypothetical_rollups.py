@@ -62,7 +62,7 @@ class HypotheticalRollup:
         return self.bytes * self.timeline.count
 
     def storage_table(self, fact: Fact, cube: Cube) -> StorageTable:
-        measures = [m.name for m in cube.measures if fact.columns is None or m.name in fact.columns]
+        measures = cube.measures_over(self.dimensions, fact.columns)
         layout = TimeLayout.of(self.period.kind, [("dt", None)])
         columns = (*self.dimensions, *measures)
         return StorageTable(self.table, cube.times[0], {self.period: layout}, columns=columns, made=True)

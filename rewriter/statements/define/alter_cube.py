@@ -69,7 +69,7 @@ def alter_cube(statement: s.AlterCube, context: Context) -> Result:
             wider = _with_rollups_of(fact, before)
             if fact.columns is None:
                 _check(wider, altered, statement, context)
-                wider, added = wide_rollups(fact, wider, _stored_types(statement, altered), context)
+                wider, added = wide_rollups(fact, wider, _stored_types(statement, altered), altered, context)
                 new_columns += added
             pairs.append((fact, wider))
         with context.catalog.begin(context.snapshot) as transaction:
@@ -81,13 +81,10 @@ def alter_cube(statement: s.AlterCube, context: Context) -> Result:
     return Result("ALTER CUBE", warnings=warnings)
 
 
-def _stored_types(statement: s.AlterCube, altered: Cube) -> dict[str, tuple[str, bool]]:
-    """Returns the type of each new column in rollups, and whether it is a measure."""
+def _stored_types(statement: s.AlterCube, altered: Cube) -> dict[str, str]:
+    """Returns the type of each new column in rollups."""
     sums = {measure.name.lower(): measure.rollup_type for measure in altered.measures}
-    return {
-        column.name: (sums.get(column.name.lower(), column.type), column.name.lower() in sums)
-        for column in statement.columns
-    }
+    return {column.name: sums.get(column.name.lower(), column.type) for column in statement.columns}
 
 
 def _width_warnings(names: str, pairs: Sequence[tuple[Fact, Fact]], context: Context) -> Iterator[str]:

@@ -170,12 +170,12 @@ def remade_rollups(fact: Fact, tables: Sequence[StorageTable], cube: Cube, conte
 
 
 def wide_rollups(
-    fact: Fact, narrow: Fact, added: Mapping[str, tuple[str, bool]], context: Context
+    fact: Fact, narrow: Fact, added: Mapping[str, str], cube: Cube, context: Context
 ) -> tuple[Fact, list[AlterColumns]]:
     """Returns a fact whose rollup tables get new columns of its cube, and the changes of these tables.
 
-    ``narrow`` is the fact with the tables as they are, ``added`` the type of each column in rollups, and whether it is
-    a measure. A table without a list of columns gets all of them, and one of ROLLUPS with a list of dimensions gets the
+    ``narrow`` is the fact with the tables as they are, ``added`` the type of each column in rollups, and ``cube`` has
+    them. A table without a list of columns gets all of them, and one of ROLLUPS with a list of dimensions gets the
     measures. Tables that ROLLUPS has made get the columns that they do not have. Others must have them, with these
     types. External, TRUSTED and RAW tables stay, and so do those that a stream fills, and those of several partitions
     for a period: nothing tells which of their partitions have a column.
@@ -183,7 +183,8 @@ def wide_rollups(
     changes: list[AlterColumns] = []
 
     def wide(old: StorageTable, stored: StorageTable) -> StorageTable:
-        names = [name for name, (_, is_measure) in added.items() if old.columns is None or (old.made and is_measure)]
+        measures = [] if old.columns is None or not old.made else cube.measures_over(old.columns, None)
+        names = [name for name in added if old.columns is None or name in measures]
         if not names or fact.has_base_in(old) or not _has_widths(old, context):
             return stored
         table = context.snapshot.table(old.table)
@@ -192,10 +193,10 @@ def wide_rollups(
         of_partitions = {column.name.lower() for column in table.partition_columns}
         if any(name.lower() in of_partitions for name in names) or (missing and not old.made):
             return stored
-        if any(own[name.lower()].type != added[name][0] for name in names if name not in missing):
+        if any(own[name.lower()].type != added[name] for name in names if name not in missing):
             return stored
         if missing:
-            new_columns = tuple(new_column(ColumnDef(name, added[name][0])) for name in missing)
+            new_columns = tuple(new_column(ColumnDef(name, added[name])) for name in missing)
             changes.append(AlterColumns(table, new_columns))
         columns = None if old.columns is None else (*old.columns, *names)
         return replace(stored, columns=columns, widenings=(*old.widenings, Widening(0, tuple(names))))
@@ -217,14 +218,14 @@ def _has_widths(stored: StorageTable, context: Context) -> bool:
 
 
 def _made_rollup(table: StorageTable, fact: Fact, cube: Cube) -> s.Rollup | None:
-    """Returns the rollup of ROLLUPS that stands for a table of a fact, which has all measures of it; ``None`` for other
-    tables.
+    """Returns the rollup of ROLLUPS that stands for a table of a fact, which has all measures of it that a rollup over
+    its dimensions has; ``None`` for other tables.
     """
     if not table.made or table.trusted or table.start is not None or table.end is not None:
         return None
     own = fact.columns_of(table)
-    of_fact = [measure.name for measure in cube.measures if fact.columns is None or measure.name in fact.columns]
-    if own is not None and not {*own}.issuperset(of_fact):
+    listed = [dimension.name for dimension in cube.dimensions if own is None or dimension.name in own]
+    if own is not None and not {*own}.issuperset(cube.measures_over(listed, fact.columns)):
         return None
     (period,) = table.layouts
     if table.columns is None:
@@ -327,8 +328,9 @@ def _columns(dimensions: Sequence[str], cube: Cube, columns: tuple[str, ...] | N
     for dimension in cube.dimensions:
         if dimension.name in dimensions:
             yield ColumnDef(dimension.name, dimension.type)
+    names = cube.measures_over(dimensions, columns)
     for measure in cube.measures:
-        if columns is None or measure.name in columns:
+        if measure.name in names:
             yield ColumnDef(measure.name, measure.rollup_type)
 
 

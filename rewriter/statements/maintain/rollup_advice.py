@@ -394,23 +394,24 @@ def _candidates(advised: AdvisedCube, needs: _Needs, context: Context) -> list[H
     for (fact_name, period), sets in wanted.items():
         fact = facts[fact_name]
         existing = {cube.columns_in(fact.columns_of(t)) for t in fact.tables if period in t.layouts and t.raw is None}
-        measures = [m.name for m in cube.measures if fact.columns is None or m.name in fact.columns]
         timeline = whole_time(period, complete_base_time(base_periods(fact), context))
         own = {name for name in (d.name for d in cube.dimensions) if fact.columns is None or name in fact.columns}
-        unions = [
-            dimensions
+        columns_of = {
+            dimensions: cube.columns_in((*dimensions, *cube.measures_over(dimensions, fact.columns)))
             for dimensions in _unions(sets)
-            if dimensions <= own and frozenset(n.lower() for n in (*dimensions, *measures)) not in existing
-        ]
+            if dimensions <= own
+        }
+        unions = [dimensions for dimensions, columns in columns_of.items() if columns not in existing]
         if timeline.is_empty or not unions:
             continue
         rows = _Sample(advised, fact, period, context).rows(unions)
         bytes_of_value = _bytes_of_value(advised, fact, context)
         for dimensions in unions:
             ordered = tuple(d.name for d in cube.dimensions if d.name in dimensions)
-            bytes_of_row = bytes_of_value * len(ordered) + max(bytes_of_value, _BYTES_OF_MEASURE) * len(measures)
-            columns = len(ordered) + len(measures)
-            size = rows[dimensions] * bytes_of_row + _BYTES_OF_COLUMN * columns + _BYTES_OF_TABLE / timeline.count
+            count = len(columns_of[dimensions])
+            bytes_of_measures = max(bytes_of_value, _BYTES_OF_MEASURE) * (count - len(ordered))
+            bytes_of_row = bytes_of_value * len(ordered) + bytes_of_measures
+            size = rows[dimensions] * bytes_of_row + _BYTES_OF_COLUMN * count + _BYTES_OF_TABLE / timeline.count
             candidates.append(HypotheticalRollup(fact_name, period, ordered, rows[dimensions], size, timeline))
     return candidates
 
