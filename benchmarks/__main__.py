@@ -1,6 +1,6 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
-[statements] [certificates] [rollups] [maintain] [advice] [footers] [results] [ordered] [pages] [clusters] [streams]
-[shell] [duckdb] [spark] [metastore] [adoption] [dialect] [sinks] [peers] [stages]``: the tables of
+[statements] [certificates] [rollups] [measures] [maintain] [advice] [footers] [results] [ordered] [pages] [clusters]
+[streams] [shell] [duckdb] [spark] [metastore] [adoption] [dialect] [sinks] [peers] [stages]``: the tables of
 ``benchmarks/README.md``.
 """
 
@@ -29,6 +29,7 @@ from benchmarks import (
     inserting,
     lookups,
     maintain,
+    measures,
     metastores,
     ordered,
     pages,
@@ -62,6 +63,7 @@ GROUPS = (
     "statements",
     "certificates",
     "rollups",
+    "measures",
     "maintain",
     "advice",
     "footers",
@@ -91,6 +93,7 @@ def main(
     peer_events: int | None = None,
     spark_rows: int = spark.ROWS,
     spark_events: int | None = None,
+    measure_events: int = measures.EVENTS,
 ) -> None:
     """Runs the chosen groups (all without a choice) and prints each table when it is complete."""
 
@@ -123,6 +126,8 @@ def main(
         print(wide_markdown(certificates.measure_proofs()), flush=True)
     if not chosen or "rollups" in chosen:
         show(rollups.measure())
+    if not chosen or "measures" in chosen:
+        show(measures.measure(measure_events))
     if not chosen or "maintain" in chosen:
         show(maintain.measure())
     if not chosen or "advice" in chosen:
@@ -279,6 +284,9 @@ if __name__ == "__main__":
     parser.add_argument(
         "--spark-events", type=int, metavar="N", help="query a cube over N events in a Spark session, too"
     )
+    parser.add_argument(
+        "--measure-events", type=int, default=measures.EVENTS, metavar="N", help="count users of N events"
+    )
     given = parser.parse_args()
     if unknown := set(given.groups) - set(GROUPS):
         parser.error(f"unknown group {', '.join(sorted(unknown))}: choose of {', '.join(GROUPS)}")
@@ -294,4 +302,5 @@ if __name__ == "__main__":
         peer_events=given.peer_events,
         spark_rows=given.spark_rows,
         spark_events=given.spark_events,
+        measure_events=given.measure_events,
     )

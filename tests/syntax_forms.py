@@ -24,7 +24,7 @@ class Word:
 
     @property
     def is_keyword(self) -> bool:
-        return self.text.isalpha() and self.text.isupper()
+        return self.text.replace("_", "").isalpha() and self.text.isupper()
 
     @property
     def is_placeholder(self) -> bool:

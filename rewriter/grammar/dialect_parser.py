@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from rewriter.errors import ParseError, Span
-from rewriter.grammar.dialect_rules import dialect_rules
+from rewriter.grammar.dialect_rules import dialect_rules, is_word
 from rewriter.grammar.filters import Filter, check_depth
 from rewriter.grammar.lalr_tables import END, Parse, Tables, accepted
 from rewriter.grammar.lexer import Token, TokenKind
@@ -266,13 +266,13 @@ def _expected(terminals: Sequence[Terminal], start: str) -> list[str]:
     spellings = grammar().spellings
     if start == "filter":
         accepted_terminals = set(accepted_terminals) - {"CONSTANT"}
-    words = sorted(spellings, key=lambda name: not spellings[name].isalpha())
+    words = sorted(spellings, key=lambda name: not is_word(spellings[name]))
     return [name for name in (*_READABLE, *words) if name in accepted_terminals]
 
 
 def _readable(terminal: str) -> str:
     spelling = grammar().spellings.get(terminal, "")
-    return _READABLE.get(terminal) or (spelling if spelling.isalpha() else f"'{spelling}'")
+    return _READABLE.get(terminal) or (spelling if is_word(spelling) else f"'{spelling}'")
 
 
 def _value_hint(tokens: Sequence[Token], index: int, start: str) -> str | None:
@@ -306,7 +306,7 @@ def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str], start: s
                 return f"Did you mean {near[0]}?"
         if "NAME" in expected and token.kind is TokenKind.STRING:
             return "Expected a name: quote names with backquotes, `…`."
-    shown = names[:_MAX_SHOWN_WORDS] if len(names) <= _MAX_SHOWN_WORDS + 1 else [*names[:_MAX_SHOWN_WORDS], "…"]
+    shown = names if len(names) <= _MAX_SHOWN_WORDS + 1 else [*names[:_MAX_SHOWN_WORDS], "…"]
     return f"Expected {', '.join(shown)}."
 
 

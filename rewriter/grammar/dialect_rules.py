@@ -47,6 +47,11 @@ def dialect_rules() -> str:
     return "\n".join([f"%declare {' '.join(_TOKENS)}", rules, *words])
 
 
+def is_word(spelling: str) -> bool:
+    """Tests whether a terminal is spelled as a word, such as BOOL_OR, and not as an operator."""
+    return spelling.replace("_", "").isalpha()
+
+
 @cache
 def keywords() -> frozenset[str]:
     """Returns all words that are a keyword somewhere in the grammar, or begin a query, upper case."""

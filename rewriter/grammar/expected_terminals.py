@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewriter.grammar.dialect_parser import grammar, is_column_list, may_end_in_query
+from rewriter.grammar.dialect_rules import is_word
 from rewriter.grammar.lalr_tables import END, Tables, accepted_in, advanced
 from rewriter.grammar.lexer import Token, TokenKind
 from rewriter.grammar.query_spans import starts_query
@@ -97,7 +98,7 @@ def _collect_expected(readings: Sequence[_Reading], tokens: Sequence[Token], tab
             "QUERY" in accepted and bool(tokens) and may_end_in_query(tokens, len(tokens))
         )
         in_expression = in_expression or "EXPRESSION" in accepted
-    keywords = tuple(sorted(word for word in words if word.isalpha()))
+    keywords = tuple(sorted(word for word in words if is_word(word)))
     return Expected(keywords, tuple(contexts), tuple(strings), None, expects_query, in_expression)
 
 

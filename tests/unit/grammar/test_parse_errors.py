@@ -37,7 +37,11 @@ SYNTAX = [
     ("INSERT INTO t (a«.»b) SELECT 1", "near '.'", "Expected ',', ')'."),
     ("INSERT OVERWRITE t «IF» NOT EXISTS SELECT 1", "near 'IF'", "Expected a query"),
     ("INSERT INTO t PARTITION («)» SELECT 1", "near ')'", "Expected a name."),
-    ("CREATE CUBE c (a int MEASURE «AVG»)", "near 'AVG'", "Expected COUNT, MAX, MIN, SUM."),
+    (
+        "CREATE CUBE c (a int MEASURE «AVG»)",
+        "near 'AVG'",
+        "BOOL_AND, BOOL_OR, COUNT, MAX, MIN, SUM.",
+    ),
     ("CREATE FACT f OF CUBE c STORED IN («)»", "near ')'", "PERIOD"),
     (
         "SHOW COVERAGE OF f FROM «2015» TO 'x'",
