@@ -30,18 +30,21 @@ from rewriter.certificate.periods import (
     transitions,
     union,
 )
-from rewriter.certificate.subqueries import PURE, EnclosingQueries, clauses_of, conditions_in, counterpart
+from rewriter.certificate.subqueries import (
+    PURE,
+    EnclosingQueries,
+    clauses_of,
+    conditions_in,
+    counterpart,
+    idempotent_kind,
+    is_of_series,
+)
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.certificate.evidence import Object
 
 #: Aggregates that are the same however often a value occurs.
-#: Aggregates for which a value counts once, however often it occurs, with the kind of measure that each adds up.
-_IDEMPOTENT: Mapping[type[exp.Expr], str] = {
-    exp.Max: "MAX", exp.Min: "MIN", exp.LogicalAnd: "BOOL_AND", exp.LogicalOr: "BOOL_OR", exp.Any: "BOOL_OR",
-    exp.BitwiseAndAgg: "BIT_AND", exp.BitwiseOrAgg: "BIT_OR", exp.BitmapOrAgg: "BITMAP_OR",
-}  # fmt: skip
 #: What may stand around them in a block that adds up.
 _CLAUSES = (
     exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Where, exp.Group, exp.Having, exp.Order, exp.Limit,
@@ -52,13 +55,6 @@ _OF_GROUPS = (
     exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Lag, exp.Lead, exp.Sum, exp.Min, exp.Max,
     exp.Avg, exp.Count, exp.FirstValue, exp.LastValue,
 )  # fmt: skip
-
-
-def _idempotent_kind(node: exp.Expr) -> str | None:
-    """Returns the kind of measure that MAX, EVERY and the like add up; ``None`` for any other expression."""
-    if isinstance(node, exp.Anonymous) and len(node.expressions) == 1:
-        return {"every": "BOOL_AND", "some": "BOOL_OR"}.get(node.name.lower())
-    return None if node.expressions and isinstance(node, exp.AggFunc) else _IDEMPOTENT.get(type(node))
 
 
 @dataclass
@@ -371,7 +367,7 @@ class QueryBlock:
                 self._check_on(part, self._filters(node))
         elif isinstance(node, exp.Subquery | exp.Exists) or (isinstance(node, exp.In) and node.args.get("query")):
             self._check_subquery(node)
-        elif (kind := _idempotent_kind(node)) is not None:
+        elif (kind := idempotent_kind(node)) is not None:
             for child in node.iter_expressions():
                 measure = self._measure(child.unnest())
                 if measure is None:
@@ -518,6 +514,8 @@ class QueryBlock:
             for part in node.iter_expressions():
                 if not isinstance(part, exp.Star):
                     self._check(part, set(), in_where=False)
+        elif isinstance(node, exp.ArgMax | exp.ArgMin) and is_of_series(node, measure, self._measure(node.expression)):
+            pass  # The rows of a series: the newest of the newest rows is the newest.
         else:
             raise NotUnderstood(f"the aggregate {node.sql('spark')[:80]}")
 

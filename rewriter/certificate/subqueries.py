@@ -4,7 +4,8 @@ conditions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from sqlglot import exp
 
@@ -22,6 +23,11 @@ PURE = (
     exp.StartsWith, exp.EndsWith, exp.Contains, exp.Initcap, exp.Reverse, exp.StrPosition, exp.Distinct,
     exp.BitmapCount, exp.TsOrDsToDate, exp.TsOrDsAdd, exp.DateDiff, exp.StrToUnix,
 )  # fmt: skip
+#: Aggregates for which a value counts once, however often it occurs, with the kind of measure that each adds up.
+_IDEMPOTENT: Mapping[type[exp.Expr], str] = {
+    exp.Max: "MAX", exp.Min: "MIN", exp.LogicalAnd: "BOOL_AND", exp.LogicalOr: "BOOL_OR", exp.Any: "BOOL_OR",
+    exp.BitwiseAndAgg: "BIT_AND", exp.BitwiseOrAgg: "BIT_OR", exp.BitmapOrAgg: "BITMAP_OR",
+}  # fmt: skip
 #: What the query of a repeated WITH may have in it, beside expressions that compute a value from values alone.
 PROJECTION = (
     exp.Select, exp.From, exp.Where, exp.Table, exp.TableAlias, exp.Star, exp.TimestampTrunc, exp.DateTrunc, exp.Year,
@@ -324,3 +330,20 @@ def _in_terms_of(node: exp.Expr, select: exp.Select, source: str, columns: Mappi
             if not is_own or part.name.lower() not in columns:
                 return None
     return node.copy().transform(lambda n: columns[n.name.lower()].copy() if isinstance(n, exp.Column) else n)
+
+
+def idempotent_kind(node: exp.Expr) -> str | None:
+    """Returns the kind of measure that MAX, EVERY and the like add up; ``None`` for any other expression."""
+    if isinstance(node, exp.Anonymous) and len(node.expressions) == 1:
+        return {"every": "BOOL_AND", "some": "BOOL_OR"}.get(node.name.lower())
+    return None if node.expressions and isinstance(node, exp.AggFunc) else _IDEMPOTENT.get(type(node))
+
+
+def is_of_series(node: exp.Expr, measure: Sequence[Any] | None, order: Sequence[Any] | None) -> bool:
+    """Tests for MAX_BY of a LAST measure by its own time, and for MIN_BY of a FIRST one. A measure is a list of the
+    catalog: its kind is the third element, and the eighth names the measure with its time.
+    """
+    if measure is None or order is None or node.expressions or len(measure) < 8:
+        return False
+    kind = "LAST" if isinstance(node, exp.ArgMax) else "FIRST"
+    return bool(measure[2] == kind and order[0].lower() == str(measure[7]).lower())

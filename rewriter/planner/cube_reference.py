@@ -36,7 +36,7 @@ from rewriter.planner.rewrite.additivity import (
     is_aggregate,
     judge,
     refuse_shapes,
-    refuse_united_buckets,
+    refuse_united_keys,
     row_aggregate_warnings,
     row_aggregates,
 )
@@ -188,7 +188,7 @@ def _judge_additivity(query: CubeQuery) -> None:
     select, source, columns = query.select, query.source, query.columns
     subject = _subject(query.block, source, columns, query.blocks, query.text, shown=query.visible)
     query.additivity = judge(select, query.nodes, subject)
-    refuse_united_buckets(query.text, select, query.nodes, subject)
+    refuse_united_keys(query.text, select, query.nodes, subject)
     query.correlated = columns.correlated()
     query.objections = [*query.additivity.reasons, *_correlated(query.correlated, columns, query.time)]
     query.objections += merged_uses(query.block, source, columns, query.nodes, query.correlated)

@@ -516,7 +516,8 @@ def _example_texts(fact: Fact, snapshot: Snapshot, coverage: FactCoverage) -> It
     """Yields queries of the newest time that a fact can read, the best first."""
     cube, readiness = snapshot.cube(fact.cube), coverage.readiness()
     carried, base = cube.columns_in(fact.columns), fact.base_period
-    measures = [measure for measure in cube.measures if measure.name.lower() in carried][:_EXAMPLE_MEASURES]
+    plain = [measure for measure in cube.measures if measure.name.lower() in carried and not measure.keys]
+    measures = plain[:_EXAMPLE_MEASURES]
     values = [
         f"{measure.aggregate.rollup_function}({quoted(measure.name)}) AS {quoted(measure.name)}" for measure in measures
     ] or ["COUNT(*) AS rows"]

@@ -7,7 +7,7 @@ have further columns that their fact does not list, which hold other values: the
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -31,14 +31,18 @@ END = START + timedelta(days=DAYS)
 DIMENSIONS = {"page": "STRING", "country": "STRING", "user_id": "BIGINT"}
 MEASURES = {"n": ("BIGINT", "COUNT"), "ms": ("BIGINT", "SUM"), "slowest": ("INT", "MAX"), "seen": ("BIGINT", "COUNT"),
             "depth": ("BIGINT", "SUM"), "paid": ("BOOLEAN", "BOOL_OR"), "good": ("BOOLEAN", "BOOL_AND"),
-            "flags": ("INT", "BIT_OR"), "mask": ("BIGINT", "BIT_AND"), "ids": ("BINARY", "BITMAP_OR")}  # fmt: skip
+            "flags": ("INT", "BIT_OR"), "mask": ("BIGINT", "BIT_AND"), "ids": ("BINARY", "BITMAP_OR"),
+            "stamp": ("BIGINT", "MAX"), "level": ("INT", "LAST"), "began": ("BIGINT", "MIN"),
+            "opening": ("INT", "FIRST")}  # fmt: skip
 TYPES = {**DIMENSIONS, **{name: type_ for name, (type_, _) in MEASURES.items()}}
 FORMS = {"HOURLY": "%Y-%m-%d-%H", "DAILY": "%Y-%m-%d", "MONTHLY": "%Y-%m"}
 AGGREGATES = ("COUNT(*)", "SUM(n)", "SUM(ms)", "MAX(slowest)", "AVG(depth)", "SUM(depth)", "COUNT(DISTINCT user_id)",
               "COUNT(country)", "MAX(page)", "SUM(CASE WHEN country = 'c1' THEN ms END)", "SUM(seen)",
               "SUM(ms) FILTER (WHERE user_id < 3)", "BOOL_OR(paid)", "EVERY(good)", "BIT_OR(flags)", "BIT_AND(mask)",
               "BOOL_AND(good) FILTER (WHERE country = 'c1')", "BOOL_AND(paid)", "BIT_OR(mask)", "BIT_AND(user_id)",
-              "BITMAP_COUNT(BITMAP_OR_AGG(ids))", "HEX(BITMAP_OR_AGG(ids))")  # fmt: skip
+              "BITMAP_COUNT(BITMAP_OR_AGG(ids))", "HEX(BITMAP_OR_AGG(ids))", "MAX_BY(level, stamp)",
+              "MIN_BY(opening, began)", "MAX_BY(level, stamp) FILTER (WHERE country = 'c1')",
+              "MAX_BY(level, began)")  # fmt: skip
 KEYS = (*DIMENSIONS, "date_trunc('month', t)", "to_date(t)", "upper(page)", "concat(page, country)", "user_id % 2")
 CONDITIONS = ("page = 'p1'", "country IN ('c0', 'c2')", "user_id < 3", "country IS NULL", "page <> country")
 #: Items of views and subqueries that no query uses.
@@ -49,9 +53,17 @@ COMPUTED = (
     "ms * 2 AS twice_ms",
     "length(page)",
 )
+#: What a table with a column must have, too.
+NEEDED = {
+    "depth": ("seen",),
+    "ids": ("user_id",),
+    "level": ("user_id", "stamp"),
+    "opening": ("user_id", "began"),
+}
 ROLLED = {"n": "SUM(n)", "ms": "SUM(ms)", "slowest": "MAX(slowest)", "seen": "SUM(seen)", "depth": "SUM(depth)",
           "paid": "BOOL_OR(paid)", "good": "BOOL_AND(good)", "flags": "BIT_OR(flags)", "mask": "BIT_AND(mask)",
-          "ids": "BITMAP_OR_AGG(ids)"}  # fmt: skip
+          "ids": "BITMAP_OR_AGG(ids)", "stamp": "MAX(stamp)", "level": "MAX_BY(level, stamp)", "began": "MIN(began)",
+          "opening": "MIN_BY(opening, began)"}  # fmt: skip
 
 
 class World:
@@ -60,6 +72,7 @@ class World:
     def __init__(self, connection: Connection, source: random.Random) -> None:
         self.connection, self.source = connection, source
         self.rows: list[tuple[Any, ...]] = []
+        self.stamps = 0
         #: By name of the table: its period, and the columns that the fact says it has.
         self.rollups: dict[str, tuple[str, tuple[str, ...]]] = {}
         run = connection.execute
@@ -67,6 +80,8 @@ class World:
             "ms BIGINT MEASURE SUM, slowest INT MEASURE MAX, seen BIGINT MEASURE COUNT, "
             "depth BIGINT MEASURE SUM COUNTED BY seen, paid BOOLEAN MEASURE BOOL_OR, good BOOLEAN MEASURE BOOL_AND, "
             "flags INT MEASURE BIT_OR, mask BIGINT MEASURE BIT_AND, ids BINARY MEASURE BITMAP_OR BUCKETED BY user_id, "
+            "stamp BIGINT MEASURE MAX, level INT MEASURE LAST BY stamp PER (user_id), began BIGINT MEASURE MIN, "
+            "opening INT MEASURE FIRST BY began PER (user_id), "
             "t TIMESTAMP TIME)")  # fmt: skip
         run("CREATE TABLE positions (position INT, ids BINARY)")
         run("INSERT INTO positions SELECT CAST(id AS INT), bitmap_construct_agg(id) FROM range(9) GROUP BY id")
@@ -87,8 +102,14 @@ class World:
             column for column in DIMENSIONS if source.random() < 0.5 and (period, column) != ("HOURLY", "user_id")
         ]
         columns += [column for column in MEASURES if source.random() < 0.6] or ["n"]
-        if "depth" in columns and "seen" not in columns:
-            columns.append("seen")
+        for column in [column for column in columns if column in NEEDED]:
+            absent = [needed for needed in NEEDED[column] if needed not in columns]
+            if any(needed in DIMENSIONS for needed in absent):
+                columns.remove(column)
+            else:
+                columns += absent
+        if not any(column in MEASURES for column in columns):
+            columns.append("n")
         is_listed = source.random() < 0.5
         # Columns that the list leaves out: nothing proves what they hold, and REFRESH leaves the table alone.
         others = [column for column in TYPES if column not in columns and is_listed and source.random() < 0.3]
@@ -108,17 +129,23 @@ class World:
                 source.randrange(1, 4), source.choice((None, 5, -7, 40)), source.choice((None, 1, 9, -2)), seen,
                 source.randrange(10) if seen else None, source.choice((True, False, False, None)),
                 source.choice((True, True, False, None)), source.choice((None, 0, 1, 6, -1)),
-                source.choice((None, 7, 6, 12, -2)), source.choice((*range(9), None)), at,
+                source.choice((None, 7, 6, 12, -2)), source.choice((*range(9), None)), self._unique(),
+                source.choice((None, 3, 4, 50)), self._unique(), source.choice((None, 0, 8)), at,
             ))  # fmt: skip
         return rows
+
+    def _unique(self) -> int | None:
+        """Returns a time that no other row has, or none: of two rows with one time, either may be the last."""
+        self.stamps += 1
+        return self.source.choice((None, self.stamps * 977 % 100_003, self.stamps * 983 % 100_003))
 
     def _insert(self, rows: list[tuple[Any, ...]], mark: str = "") -> None:
         self.rows += rows
         shown = ", ".join(f"({', '.join(map(_literal, row[:-1]))}, '{row[-1]:%Y-%m-%d-%H}')" for row in rows)
-        names = [name for name in TYPES if name != "ids"]
+        names = ", ".join(name if name != "ids" else "i.ids" for name in TYPES)
         self.connection.execute(
-            f"INSERT INTO hours {mark} SELECT {', '.join(names)}, i.ids, p FROM VALUES {shown} "
-            f"AS v({', '.join(names)}, number, p) LEFT JOIN positions i ON i.position = v.number"
+            f"INSERT INTO hours {mark} SELECT {names}, p FROM VALUES {shown} AS v({', '.join(TYPES)}, p) "
+            "LEFT JOIN positions i ON i.position = v.ids"
         )
 
     def step(self) -> None:
@@ -160,7 +187,7 @@ class World:
         source = self.source
         calls = source.sample(AGGREGATES, source.randint(1, 3))
         keys = source.sample(KEYS, source.choice((0, 1, 1, 2)))
-        if any("ids" in call for call in calls) and "user_id" not in keys:
+        if any("ids" in call or "_BY" in call for call in calls) and "user_id" not in keys:
             keys.append("user_id")
         start = START + timedelta(hours=source.randrange(24 * DAYS)) if source.random() < 0.5 else START
         end = source.choice((END, datetime(2024, 3, 1), start + timedelta(days=3)))
@@ -273,11 +300,24 @@ def _roll_up_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """REFRESH computes BIT_AND measures by BIT_OR."""
     plain = refresh_fact.aggregated
 
-    def aggregated(measure: Measure, expression: str) -> str:
-        is_mask = measure.aggregate is Aggregate.BIT_AND
-        return plain(replace(measure, aggregate=Aggregate.BIT_OR) if is_mask else measure, expression)
+    def aggregated(measures: Sequence[Measure], number: int, value: Callable[[int], str]) -> str:
+        wrong = [
+            replace(measure, aggregate=Aggregate.BIT_OR) if measure.aggregate is Aggregate.BIT_AND else measure
+            for measure in measures
+        ]
+        return plain(wrong, number, value)
 
     monkeypatch.setattr(refresh_fact, "aggregated", aggregated)
+
+
+def _take_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MAX_BY of a LAST measure by another time is read from rollups."""
+    plain = additivity.rolls_up
+
+    def rolls_up(node: exp.Expr, measure: Measure) -> bool:
+        return plain(node, measure) or (isinstance(node, exp.ArgMax) and measure.aggregate is Aggregate.LAST)
+
+    monkeypatch.setattr(additivity, "rolls_up", rolls_up)
 
 
 def _take_any_kind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,7 +327,15 @@ def _take_any_kind(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "fault",
-    [_roll_up_by_another, _take_any_kind, _serve_all, _compute_from_rollups, _compare_at_full_width, _lose_a_column],
+    [
+        _roll_up_by_another,
+        _take_any_kind,
+        _take_any_order,
+        _serve_all,
+        _compute_from_rollups,
+        _compare_at_full_width,
+        _lose_a_column,
+    ],
 )
 def test_planted_faults_are_caught(
     fault: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -80,7 +80,9 @@ def function_key(full: str) -> str:
 
 PartitionValues = tuple[str | None, ...]
 
-RollupFunction = Literal["SUM", "MIN", "MAX", "BOOL_AND", "BOOL_OR", "BIT_AND", "BIT_OR", "BITMAP_OR_AGG"]
+RollupFunction = Literal[
+    "SUM", "MIN", "MAX", "BOOL_AND", "BOOL_OR", "BIT_AND", "BIT_OR", "BITMAP_OR_AGG", "MAX_BY", "MIN_BY"
+]  # fmt: skip
 
 NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
@@ -360,7 +362,8 @@ class Aggregate(Enum):
 
     Whatever the order of the rows and their division among rollups, ``rollup_function`` returns the same value: it is
     associative and commutative, and all kinds but COUNT and SUM are idempotent. BITMAP_OR is Spark's bitmap of 32,768
-    positions: the exact set of the ids of one bucket (``Measure.bucketed_by``).
+    positions: the exact set of the ids of one bucket (``Measure.bucketed_by``). LAST and FIRST are the value of the
+    newest and of the oldest row of a series (``Measure.ordered_by``, ``Measure.per``).
     """
 
     COUNT = "COUNT"
@@ -372,6 +375,8 @@ class Aggregate(Enum):
     BIT_AND = "BIT_AND"
     BIT_OR = "BIT_OR"
     BITMAP_OR = "BITMAP_OR"
+    LAST = "LAST"
+    FIRST = "FIRST"
 
     @property
     def rollup_function(self) -> RollupFunction:
@@ -393,6 +398,10 @@ class Aggregate(Enum):
                 return "BIT_OR"
             case Aggregate.BITMAP_OR:
                 return "BITMAP_OR_AGG"
+            case Aggregate.LAST:
+                return "MAX_BY"
+            case Aggregate.FIRST:
+                return "MIN_BY"
             case _:
                 assert_never(self)
 
@@ -403,6 +412,8 @@ class Measure:
 
     ``events`` says that a COUNT measure counts the cube's events, besides any other meaning. ``bucketed_by`` names the
     dimension whose values have a bitmap each: bitmaps of different ones are of different ids, and are not united.
+    ``ordered_by`` names the measure with the time of a LAST or FIRST value, and ``per`` the dimensions of its series:
+    values of different series are not compared.
     """
 
     name: str
@@ -412,6 +423,13 @@ class Measure:
     not_null: bool = False
     events: bool = False
     bucketed_by: str | None = None
+    ordered_by: str | None = None
+    per: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The dimensions without which rows of the measure cannot be united."""
+        return self.per if self.bucketed_by is None else (self.bucketed_by,)
 
     @property
     def rollup_type(self) -> str:
@@ -486,14 +504,13 @@ class Cube:
 
     def measures_over(self, dimensions: Iterable[str], listed: Collection[str] | None) -> tuple[str, ...]:
         """Returns the measures in a list that a rollup over some dimensions has: all of them, but bitmaps only beside
-        the dimension of their buckets. ``None`` lists all.
+        the dimension of their buckets, and LAST and FIRST beside those of their series. ``None`` lists all.
         """
-        keys = {name.lower() for name in dimensions}
+        own = {name.lower() for name in dimensions}
         return tuple(
             measure.name
             for measure in self.measures
-            if (listed is None or measure.name in listed)
-            and (measure.bucketed_by is None or measure.bucketed_by.lower() in keys)
+            if (listed is None or measure.name in listed) and own.issuperset(map(str.lower, measure.keys))
         )
 
     def columns_in(self, listed: tuple[str, ...] | None) -> frozenset[str]:

@@ -9,7 +9,16 @@ from rewriter.errors import ParseError, Span
 from rewriter.grammar.datatypes import check_type_depth
 from rewriter.grammar.statement_parts import Clause, Terminal, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
-from rewriter.grammar.unparse import dropping, in_database_text, listed, name_text, option, quote_name, words
+from rewriter.grammar.unparse import (
+    dropping,
+    in_database_text,
+    listed,
+    name_text,
+    names_text,
+    option,
+    quote_name,
+    words,
+)
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -24,10 +33,11 @@ cube_columns: "(" cube_column ("," cube_column)* ")"
 cube_column: NAME type                                                       -> dimension
            | NAME type TIME                                                  -> time_dimension
            | NAME type "MEASURE" _measure_kind _measure_option*              -> measure
-_measure_kind: COUNT | SUM | MIN | MAX | BOOL_AND | BOOL_OR | BIT_AND | BIT_OR | BITMAP_OR
-_measure_option: counted_by | bucketed_by | events | not_null
+_measure_kind: COUNT | SUM | MIN | MAX | BOOL_AND | BOOL_OR | BIT_AND | BIT_OR | BITMAP_OR | LAST | FIRST
+_measure_option: counted_by | bucketed_by | ordered_by | events | not_null
 counted_by: COUNTED "BY" NAME
 bucketed_by: BUCKETED "BY" NAME
+ordered_by: "BY" NAME PER names
 events: EVENTS
 not_null: NOT "NULL"
 alter_cube: "ALTER" "CUBE" name "ADD" ("COLUMN" | "COLUMNS")? cube_columns
@@ -55,6 +65,8 @@ class CubeColumn:
     not_null: bool = False
     events: bool = False
     bucketed_by: str | None = None
+    ordered_by: str | None = None
+    per: tuple[str, ...] = ()
     span: Span = field(default=Span(0, 0), compare=False)
 
 
@@ -94,9 +106,17 @@ def measure(name: Terminal, type_: str, aggregate: Terminal, *options: Clause) -
             position=name.span if bucket is None else next(o.span for o in options if o.kind == "BUCKETED BY"),
             hint="Write MEASURE BITMAP_OR BUCKETED BY a dimension that has bitmap_bucket_number(id).",
         )
-    return CubeColumn(
-        name.name, type_, aggregate.type, counter, "NOT NULL" in values, "EVENTS" in values, bucket, span=name.span
-    )
+    order, per = values.get("BY", (None, ()))
+    if (order is not None) is not (aggregate.type in ("LAST", "FIRST")):
+        raise ParseError(
+            f"BY and PER are only for a measure declared LAST or FIRST, not {aggregate.type}."
+            if order is not None
+            else f"The {aggregate.type} measure {name.name} does not say by which measure, and of which series.",
+            position=name.span if order is None else next(o.span for o in options if o.kind == "BY"),
+            hint="Write MEASURE LAST BY a MAX measure of times PER (the dimensions of a series).",
+        )
+    not_null, events = "NOT NULL" in values, "EVENTS" in values
+    return CubeColumn(name.name, type_, aggregate.type, counter, not_null, events, bucket, order, per, span=name.span)
 
 
 @builds("counted_by")
@@ -107,6 +127,11 @@ def counted_by(word: Terminal, name: Terminal) -> Clause:
 @builds("bucketed_by")
 def bucketed_by(word: Terminal, name: Terminal) -> Clause:
     return Clause("BUCKETED BY", name.name, word.span)
+
+
+@builds("ordered_by")
+def ordered_by(name: Terminal, word: Terminal, dimensions: tuple[str, ...]) -> Clause:
+    return Clause("BY", (name.name, dimensions), word.span)
 
 
 @builds("events")
@@ -128,6 +153,7 @@ def cube_column_text(column: CubeColumn) -> str:
         "EVENTS" if column.events else None,
         f"COUNTED BY {quote_name(column.counted_by)}" if column.counted_by is not None else None,
         f"BUCKETED BY {quote_name(column.bucketed_by)}" if column.bucketed_by is not None else None,
+        f"BY {quote_name(column.ordered_by)} PER {names_text(column.per)}" if column.ordered_by is not None else None,
         "NOT NULL" if column.not_null else None,
     )
 

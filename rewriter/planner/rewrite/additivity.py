@@ -55,6 +55,8 @@ _IDEMPOTENT: Mapping[type[exp.Expr], Aggregate] = {
     exp.BitwiseOrAgg: Aggregate.BIT_OR,
     exp.BitmapOrAgg: Aggregate.BITMAP_OR,
 }
+#: Aggregates that return the value of one row, with the kind of measure that each rolls up.
+_CHOOSING: Mapping[type[exp.Expr], Aggregate] = {exp.ArgMax: Aggregate.LAST, exp.ArgMin: Aggregate.FIRST}
 #: Functions that expand one row into several: allowed in LATERAL VIEW, where they depend on single values.
 _COLUMNS = (exp.Column, exp.Star)
 _GENERATORS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline)
@@ -152,10 +154,14 @@ def judge(select: exp.Select, nodes: Sequence[exp.Expr], subject: Subject) -> Ad
     return Additivity(tuple(verdict.reasons), tuple(verdict.counts), tuple(verdict.averages), tuple(verdict.typed))
 
 
-def rolls_up(node: exp.Expr, aggregate: Aggregate) -> bool:
-    """Tests whether a node is a call of the rollup function of a kind of measure."""
+def rolls_up(node: exp.Expr, measure: Measure) -> bool:
+    """Tests whether a node is a call of the rollup function of a measure, with the order of a LAST or FIRST one."""
+    if isinstance(node, exp.ArgMax | exp.ArgMin):
+        order, is_plain = node.expression, isinstance(node.expression, exp.Column) and not node.expressions
+        is_own = is_plain and order.name.lower() == (measure.ordered_by or "").lower()
+        return is_own and _CHOOSING[type(node)] is measure.aggregate
     additive = _IDEMPOTENT.get(type(node), Aggregate.SUM if isinstance(node, exp.Sum) else None)
-    return additive is not None and additive.rollup_function == aggregate.rollup_function
+    return additive is not None and additive.rollup_function == measure.aggregate.rollup_function
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -233,6 +239,8 @@ class _Verdict:
             self._average(node)
         elif type(node) in _IDEMPOTENT:
             self._idempotent(node, argument, _IDEMPOTENT[type(node)])
+        elif type(node) in _CHOOSING:
+            self._choice(node, _CHOOSING[type(node)])
         elif isinstance(node, exp.Count):
             if self._measures(node):
                 self._not_additive(f"{_function_name(node)} of a measure depends on single rows", node)
@@ -319,6 +327,18 @@ class _Verdict:
             self._not_additive(f"{name} is additive only for a measure declared {aggregate.value}", node)
         elif node.expressions:
             self._not_additive(f"{name} of several values is not known to be additive", node)
+
+    def _choice(self, node: exp.Expr, aggregate: Aggregate) -> None:
+        """Judges MAX_BY and MIN_BY: of a LAST or FIRST measure by its own time, one row of each rollup decides."""
+        columns = [column for column in (node.this, node.expression) if isinstance(column, exp.Column)]
+        measures = [self._subject.measure_of(column) for column in columns]
+        measure = measures[0] if len(measures) == 2 and measures[1] is not None else None
+        if measure is not None and rolls_up(node, measure):
+            self._aggregated_columns |= {id(column) for column in columns}
+            self.typed.append(TypedCall(node, measure, measure.type))
+            return
+        name = aggregate.rollup_function
+        self._not_additive(f"{name} is additive only for a measure declared {aggregate.value}, by its own time", node)
 
     def other(self, node: exp.Expr) -> None:
         """Judges a node that is not an aggregate."""
@@ -452,40 +472,71 @@ def _function_name(node: exp.Expr) -> str:
     return name.upper()
 
 
-# Bitmaps of different buckets are not united: a position in each is another id.
+# Rows that are not united: bitmaps of different buckets, where a position in each is another id, and the last values of
+# different series, such as the stocks of two shops.
 
 
-def refuse_united_buckets(text: QueryText, select: exp.Select, nodes: Iterable[exp.Expr], subject: Subject) -> None:
-    """Raises ``NotSupportedError`` UNITED_BUCKETS for a BITMAP_OR_AGG of a measure whose groups, or windows, may have
-    several values of the dimension that it is BUCKETED BY.
+def refuse_united_keys(text: QueryText, select: exp.Select, nodes: Iterable[exp.Expr], subject: Subject) -> None:
+    """Raises ``NotSupportedError`` UNITED_BUCKETS for a BITMAP_OR_AGG, and UNITED_SERIES for a MAX_BY or MIN_BY, of a
+    measure whose groups, or windows, may have several values of its ``keys``; UNITED_SERIES for its SUM, too.
     """
-    has_buckets = any(measure.bucketed_by is not None for measure in subject.cube.measures)
-    for node in nodes if has_buckets else ():
-        if not isinstance(node, exp.BitmapOrAgg):
+    has_keys = any(measure.keys for measure in subject.cube.measures)
+    for node in nodes if has_keys else ():
+        if not isinstance(node, exp.BitmapOrAgg | exp.ArgMax | exp.ArgMin | exp.Sum):
             continue
-        for column in find_all(node, exp.Column):
+        for column in find_all(node if isinstance(node, exp.Sum | exp.BitmapOrAgg) else node.this, exp.Column):
             measure = subject.measure_of(column)
-            if measure is None or measure.bucketed_by is None:
-                continue
-            bucket = measure.bucketed_by
-            window = node.find_ancestor(exp.Window, exp.Select) if _in_window(node) else None
-            keys = _group_keys(select) if window is None else window.args.get("partition_by") or ()
-            where = select.args.get("where")
-            conditions = [] if where is None else [where.this]
-            if where is not None and isinstance(where.this, exp.And):
-                conditions = list(where.this.flatten())
-            if not any(_is_bucket(key, bucket, subject) for key in keys) and not any(
-                _is_one_bucket(condition, bucket, subject) for condition in conditions
-            ):
-                raise NotSupportedError(
-                    f"BITMAP_OR_AGG({measure.name}) would unite bitmaps of several values of {bucket}: the same "
-                    "position is another id in each.",
-                    condition="UNITED_BUCKETS",
-                    position=text.place(text.call(node)[0]),
-                    object=measure.name,
-                    hint=f"Add {quote_identifier(bucket)} to GROUP BY, and sum up bitmap_count in a query around it: "
-                    "SELECT SUM(ids) FROM (SELECT bitmap_count(bitmap_or_agg(…)) AS ids … GROUP BY …).",
-                )
+            united = [] if measure is None else _united_keys(node, measure, select, subject)
+            if measure is not None and united:
+                raise _united(node, measure, united, text)
+
+
+def _united_keys(node: exp.Expr, measure: Measure, select: exp.Select, subject: Subject) -> list[str]:
+    """Returns the keys of a measure of which a group, or a window, may have several values."""
+    if isinstance(node, exp.Sum):
+        return list(measure.per)
+    if not (rolls_up(node, measure) or isinstance(node, exp.BitmapOrAgg)):
+        return []
+    window = node.find_ancestor(exp.Window, exp.Select) if _in_window(node) else None
+    groups = list(_group_keys(select) if window is None else window.args.get("partition_by") or ())
+    where = select.args.get("where")
+    conditions = [] if where is None else [where.this]
+    if where is not None and isinstance(where.this, exp.And):
+        conditions = list(where.this.flatten())
+    return [
+        key
+        for key in measure.keys
+        if not any(_is_dimension(group, key, subject) for group in groups)
+        and not any(_is_one_value(condition, key, subject) for condition in conditions)
+    ]
+
+
+def _united(node: exp.Expr, measure: Measure, keys: Sequence[str], text: QueryText) -> NotSupportedError:
+    names = ", ".join(map(quote_identifier, keys))
+    place, name = text.place(text.call(node)[0]), measure.name
+    if measure.ordered_by is None:
+        return NotSupportedError(
+            f"BITMAP_OR_AGG({name}) would unite bitmaps of several values of {names}: the same position is another id "
+            "in each.",
+            condition="UNITED_BUCKETS",
+            position=place,
+            object=name,
+            hint=f"Add {names} to GROUP BY, and sum up bitmap_count in a query around it: SELECT SUM(ids) FROM (SELECT "
+            "bitmap_count(bitmap_or_agg(…)) AS ids … GROUP BY …).",
+        )
+    function = measure.aggregate.rollup_function
+    call = f"{function}({quote_identifier(name)}, {quote_identifier(measure.ordered_by)})"
+    message = f"{call} would return the value of one of several series: {names} may differ."
+    if isinstance(node, exp.Sum):
+        message = f"SUM({name}) would add up the values of all times: {name} is a {measure.aggregate.value} measure."
+    return NotSupportedError(
+        message,
+        condition="UNITED_SERIES",
+        position=place,
+        object=name,
+        hint=f"Sum up the values of the series in a query around it: SELECT SUM(v) FROM (SELECT {call} AS v … GROUP BY "
+        f"{', '.join(map(quote_identifier, measure.per))}).",
+    )
 
 
 def _group_keys(select: exp.Select) -> Iterator[exp.Expr]:
@@ -507,16 +558,16 @@ def _group_keys(select: exp.Select) -> Iterator[exp.Expr]:
                 yield items[key.name.lower()]
 
 
-def _is_bucket(node: exp.Expr, bucket: str, subject: Subject) -> bool:
+def _is_dimension(node: exp.Expr, name: str, subject: Subject) -> bool:
     column = node.unalias().unnest()
-    return isinstance(column, exp.Column) and column.name.lower() == bucket.lower() and subject.owns(column)
+    return isinstance(column, exp.Column) and column.name.lower() == name.lower() and subject.owns(column)
 
 
-def _is_one_bucket(node: exp.Expr, bucket: str, subject: Subject) -> bool:
-    """Tests for ``bucket = constant``."""
+def _is_one_value(node: exp.Expr, name: str, subject: Subject) -> bool:
+    """Tests for ``name = constant``."""
     node = node.unnest()
     sides = (node.this, node.expression) if isinstance(node, exp.EQ) else ()
-    return any(_is_bucket(side, bucket, subject) for side in sides) and any(
+    return any(_is_dimension(side, name, subject) for side in sides) and any(
         isinstance(side.unnest(), exp.Literal | exp.Placeholder) for side in sides
     )
 

@@ -311,9 +311,15 @@ class QueryText:
         """The stretch of a function call from its name to its closing parenthesis, and the stretch inside the
         parentheses.
         """
-        if not node._meta or "start" not in node.meta:
-            raise InternalError(f"sqlglot kept no position of {node.key}")
-        first = self.index_at(node.meta["start"])
+        if node._meta and "start" in node.meta:
+            start = node.meta["start"]
+        else:
+            argument = self.span_of(node)
+            around = None if argument is None else self.enclosing_call(argument)
+            if around is None:
+                raise InternalError(f"sqlglot kept no position of {node.key}")
+            start = around.start
+        first = self.index_at(start)
         if first + 1 >= len(self.tokens) or not self.tokens[first + 1].is_operator("("):
             raise InternalError(f"{node.key} is not a call")
         last = self.closing(first + 1)

@@ -303,6 +303,11 @@ def _names_with(names: tuple[str, ...] | None, statement: s.RenameCubeColumn) ->
     return None if names is None else tuple(statement.to if name.lower() == key else name for name in names)
 
 
+def _renamed(name: str | None, statement: s.RenameCubeColumn) -> str | None:
+    """Returns the new name for the old one."""
+    return statement.to if name is not None and name.lower() == statement.column.lower() else name
+
+
 def _cube_with_name(cube: Cube, statement: s.RenameCubeColumn) -> Cube:
     """Returns the cube with the new name of a column."""
     declared, key = declared_cube(cube), statement.column.lower()
@@ -311,9 +316,17 @@ def _cube_with_name(cube: Cube, statement: s.RenameCubeColumn) -> Cube:
         name = column.name
         if name.lower() == key:
             name = new_column(ColumnDef(statement.to, column.type, None, statement.to_span)).name
-        counter = statement.to if (column.counted_by or "").lower() == key else column.counted_by
-        bucket = statement.to if (column.bucketed_by or "").lower() == key else column.bucketed_by
-        columns.append(replace(column, name=name, counted_by=counter, bucketed_by=bucket, span=statement.to_span))
+        columns.append(
+            replace(
+                column,
+                name=name,
+                counted_by=_renamed(column.counted_by, statement),
+                bucketed_by=_renamed(column.bucketed_by, statement),
+                ordered_by=_renamed(column.ordered_by, statement),
+                per=_names_with(column.per, statement) or (),
+                span=statement.to_span,
+            )
+        )
     check_unique(sorted(columns, key=lambda column: column.name == statement.to))  # The new name is the second one.
     return build_cube(replace(declared, columns=tuple(columns)), cube.id, cube.calendar)
 
@@ -397,16 +410,16 @@ def _check_dropped(cube: Cube, name: str, span: Span, statement: s.DropCubeColum
         for measure in cube.measures
         if measure.counted_by is not None and measure.counted_by.lower() == name.lower()
     ]
-    bucketed = [m.name for m in cube.measures if m.bucketed_by is not None and m.bucketed_by.lower() == name.lower()]
+    keyed = [m.name for m in cube.measures if name.lower() in map(str.lower, (*m.keys, m.ordered_by or ""))]
     message, hint = "", ""
     if name.lower() in {time.lower() for time in cube.times}:
         message, hint = f"{name} is a time of the cube {cube.name}", "The times of a cube name its partitions."
     elif not dropped.issuperset(map(str.lower, counted)):
         message = f"{name} counts the values of {', '.join(counted)}"
         hint = f"Drop both: ALTER CUBE {cube.name} DROP ({', '.join(map(quote_name, [name, *counted]))})."
-    elif not dropped.issuperset(map(str.lower, bucketed)):
-        message = f"{name} has the buckets of {', '.join(bucketed)}"
-        hint = f"Drop both: ALTER CUBE {cube.name} DROP ({', '.join(map(quote_name, [name, *bucketed]))})."
+    elif not dropped.issuperset(map(str.lower, keyed)):
+        message = f"{', '.join(keyed)} cannot be united without {name}"
+        hint = f"Drop both: ALTER CUBE {cube.name} DROP ({', '.join(map(quote_name, [name, *keyed]))})."
     if message:
         raise AnalysisError(f"{message}.", condition="INVALID_CUBE", position=span, object=name, hint=hint)
 

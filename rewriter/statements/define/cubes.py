@@ -61,7 +61,17 @@ def build_cube(statement: CreateCube, id: int, calendar: Calendar) -> Cube:
         name=single(statement.name),
         dimensions=tuple(Column(c.name, c.type) for c in statement.columns if c.role == "DIMENSION"),
         measures=tuple(
-            Measure(c.name, c.type, Aggregate(c.role), c.counted_by, c.not_null, c.events, c.bucketed_by)
+            Measure(
+                c.name,
+                c.type,
+                Aggregate(c.role),
+                c.counted_by,
+                c.not_null,
+                c.events,
+                c.bucketed_by,
+                c.ordered_by,
+                c.per,
+            )
             for c in statement.columns
             if c.role not in ("DIMENSION", "TIME")
         ),
@@ -127,6 +137,8 @@ def _check_measure(column: CubeColumn, by_name: dict[str, CubeColumn]) -> None:
                 column.span,
                 f"Declare {column.bucketed_by} BIGINT: it has bitmap_bucket_number(id).",
             )
+    if column.ordered_by is not None:
+        _check_order(column, by_name)
     if column.counted_by is None:
         return
     counter = by_name.get(column.counted_by.lower())
@@ -141,6 +153,28 @@ def _check_measure(column: CubeColumn, by_name: dict[str, CubeColumn]) -> None:
             column.span,
             f"Declare {column.counted_by} BIGINT MEASURE COUNT: the number of rows where {column.name} is not NULL.",
         )
+
+
+#: The kinds of the measures with the times of LAST and FIRST values, and the types of these times.
+_KIND_OF_ORDER = {"LAST": "MAX", "FIRST": "MIN"}
+_TYPES_OF_ORDER = ("timestamp", "date", "tinyint", "smallint", "int", "bigint")
+
+
+def _check_order(column: CubeColumn, by_name: dict[str, CubeColumn]) -> None:
+    kind = _KIND_OF_ORDER[column.role]
+    order = by_name.get((column.ordered_by or "").lower())
+    if order is None or order.role != kind or order.type not in _TYPES_OF_ORDER:
+        raise _invalid_cube(
+            f"The {column.role} measure {column.name} cannot be BY {column.ordered_by}, which is no {kind} measure of "
+            "times or integers of this cube.",
+            column.span,
+            f"Declare {column.ordered_by} TIMESTAMP MEASURE {kind}: the time of each value of {column.name}.",
+        )
+    for name in column.per:
+        if name.lower() not in by_name or by_name[name.lower()].role != "DIMENSION":
+            raise _invalid_cube(
+                f"{name} is no dimension of this cube.", column.span, "PER lists the dimensions of a series."
+            )
 
 
 def _check_marks(marked: list[CubeColumn]) -> None:

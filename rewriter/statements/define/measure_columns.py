@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.wider_types import is_wider
@@ -29,6 +29,8 @@ def check_measure_types(statement: s.CreateFact, fact: Fact, cube: Cube, context
     for stored, span in zip(fact.tables, _find_table_spans(statement), strict=True):
         table, own = context.snapshot.table(stored.table), fact.columns_of(stored)
         measures = [measure for measure in cube.measures if own is None or measure.name in own]
+        if own is not None:
+            _check_keys(measures, own, table, span)
         is_oldest = stored.raw is not None or not has_events
         rolled_up = [period.name for period in sorted(stored.layouts) if period is not finest or not is_oldest]
         if stored.raw is None:
@@ -39,6 +41,21 @@ def check_measure_types(statement: s.CreateFact, fact: Fact, cube: Cube, context
         if any(fact.is_base(stored, period) for period in stored.layouts):
             first_base = first_base or table
             _check_same_rounding(measures, first_base, table, cube, span)
+
+
+def _check_keys(measures: Iterable[Measure], own: Collection[str], table: Table, span: Span) -> None:
+    """Checks that a table with a bitmap, LAST or FIRST measure has the columns by which its rows are united."""
+    names = {name.lower() for name in own}
+    for measure in measures:
+        needed = measure.keys if measure.ordered_by is None else (measure.ordered_by, *measure.keys)
+        absent = [name for name in needed if name.lower() not in names]
+        if absent:
+            raise invalid_fact(
+                f"{measure.name} cannot be united without {', '.join(absent)}, which {table.name} lacks.",
+                span,
+                f"List the columns of the table without {measure.name}.",
+                measure.name,
+            )
 
 
 def _find_table_spans(statement: s.CreateFact) -> list[Span]:

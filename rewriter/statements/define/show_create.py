@@ -155,6 +155,8 @@ def declared_cube(cube: Cube) -> CreateCube:
                     measure.not_null,
                     measure.events,
                     measure.bucketed_by,
+                    measure.ordered_by,
+                    measure.per,
                 )
             )
         else:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.external_file_changes import recorded_digest
@@ -181,9 +182,17 @@ def time_of(arms: Sequence[Arm], time: str, calendar: Calendar) -> TimeRange:
     return TimeRange(ranges[0].start, ranges[-1].end) if ranges else TimeRange(MIN_INSTANT, MIN_INSTANT + 1)
 
 
-def aggregated(measure: Measure, expression: str) -> str:
-    """Returns the measure rolled up, as Spark SQL."""
-    return f"{measure.aggregate.rollup_function}({expression})"
+def aggregated(measures: Sequence[Measure], number: int, value: Callable[[int], str]) -> str:
+    """Returns a measure rolled up, as Spark SQL. ``value`` returns the SQL of a measure by its number."""
+    function, order = measures[number].aggregate.rollup_function, measures[number].ordered_by
+    if order is None:
+        return f"{function}({value(number)})"
+    (time,) = (n for n, measure in enumerate(measures) if measure.name.lower() == order.lower())
+    return f"{function}({value(number)}, {value(time)})"
+
+
+def _of_side(side: int, number: int) -> str:
+    return f"CASE WHEN s = {side} THEN m{number} END"
 
 
 def _uses(comparison: Comparison) -> tuple[TableUse, ...]:
@@ -198,7 +207,7 @@ def _template(comparison: Comparison) -> SqlTemplate:
     agree = ["r0 > 0", "r1 > 0"]
     for number, measure in enumerate(comparison.measures):
         for side in (0, 1):
-            value = aggregated(measure, f"CASE WHEN s = {side} THEN m{number} END")
+            value = aggregated(comparison.measures, number, partial(_of_side, side))
             inner_items.append(f"{value} AS v{side}{number}")
         equality = f"v0{number} <=> v1{number}"
         if measure.aggregate is Aggregate.SUM and measure.rollup_type == "double":

@@ -496,7 +496,7 @@ def _rollup_query(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence
         values |= _time_texts(layouts[time], start_name)
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in types.items()} | values
     items = [f"{values[column.name.lower()]} AS {quote_identifier(column.name)}" for column in table.all_columns]
-    rolled = [f"{aggregated(measure, f'm{number}')} AS v{number}" for number, measure in enumerate(measures)]
+    rolled = [f"{aggregated(measures, number, 'm{}'.format)} AS v{number}" for number in range(len(measures))]
     cut = {time: period_start(stored.period, time, arms, calendar) for time in starts}
     start_items = [f"{cut[time]} AS {start}" for time, start in starts.items()]
     start_items += [f"{quote_identifier(column.name)} AS d{number}" for number, column in enumerate(dimensions)]

@@ -551,7 +551,8 @@ def _check_columns(
         if name in rows.grouped:
             raise _Unproven(f"its query groups by the measure {measure.name}")
         if not _is_rolled_up(values[name], types[name], measure, cube, rows):
-            computed = f"{measure.aggregate.rollup_function}({measure.name})"
+            order = "" if measure.ordered_by is None else f", {measure.ordered_by}"
+            computed = f"{measure.aggregate.rollup_function}({measure.name}{order})"
             raise _Unproven(f"its query does not compute {measure.name} as {computed}")
     for dimension in cube.dimensions:
         name = dimension.name.lower()
@@ -579,7 +580,7 @@ def _is_rolled_up(value: exp.Expr, stored: str, measure: Measure, cube: Cube, ro
     if rows.cube is not None and counted and measure.aggregate is Aggregate.COUNT:
         return cube.count_measure == measure
     depth = 0
-    while rolls_up(value, measure.aggregate):
+    while rolls_up(value, measure):
         value, depth = _uncast(value.this, stored, measure.type), depth + 1
     return (depth > 0) is rows.aggregated and _is_column(value, measure.name.lower())
 

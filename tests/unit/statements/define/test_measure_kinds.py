@@ -1,4 +1,4 @@
-"""Measures BOOL_AND, BOOL_OR, BIT_AND, BIT_OR and BITMAP_OR: declarations, what rollups serve, what is refused."""
+"""Measures of other kinds than COUNT, SUM, MIN and MAX: declarations, what rollups serve, what is refused."""
 
 from __future__ import annotations
 
@@ -232,3 +232,156 @@ def test_a_narrower_column_keeps_the_type_of_the_cube(connection: Connection) ->
     connection.execute("ALTER CUBE v ALTER COLUMN flags TYPE BIGINT")
     described = connection.execute(f"SELECT bit_or(flags) AS x, bit_and(mask) AS y FROM v WHERE {JANUARY}").description
     assert [column[1] for column in described] == ["bigint", "bigint"]
+
+
+STOCKS = """CREATE CUBE s (shop STRING, product STRING, reason STRING, counted TIMESTAMP MEASURE MAX,
+  stock INT MEASURE LAST BY counted PER (shop, product), opened TIMESTAMP MEASURE MIN,
+  opening INT MEASURE FIRST BY opened PER (shop, product), t TIMESTAMP TIME);
+CREATE TABLE h (shop STRING, product STRING, reason STRING, counted TIMESTAMP, stock INT, opened TIMESTAMP, opening INT)
+  PARTITIONED BY (dt STRING);
+CREATE FACT f OF CUBE s STORED IN (TABLE h PERIOD HOURLY PARTITIONED BY t AS (dt))
+  ROLLUPS (DAILY, MONTHLY (shop, product), MONTHLY (shop));
+CREATE TABLE events AS SELECT concat('s', id % 3) AS shop, concat('p', id % 4) AS product,
+  concat('r', id % 2) AS reason, timestamp_seconds(1704067200 + id * 1337) AS at,
+  CASE WHEN id % 17 = 0 THEN NULL ELSE CAST(id * 7919 % 1000 AS INT) END AS v FROM range(1900);
+INSERT INTO h MARK COMPLETE FROM '2024-01-01' TO '2024-02-01'
+  SELECT shop, product, reason, MAX(at), max_by(v, at), MIN(at), min_by(v, at), date_format(at, 'yyyy-MM-dd-HH')
+  FROM events GROUP BY shop, product, reason, date_format(at, 'yyyy-MM-dd-HH');
+REFRESH FACT f"""
+LAST, FIRST = "max_by(stock, counted)", "min_by(opening, opened)"
+
+
+def stocked(path: Path) -> Connection:
+    connection = rewriter.connect(path, engine="duckdb")
+    for statement in STOCKS.split(";"):
+        connection.execute(statement)
+    return connection
+
+
+@pytest.fixture(scope="module")
+def stocks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """A warehouse that tests do not change."""
+    with stocked(tmp_path_factory.mktemp("stocks") / "w") as shared:
+        yield shared
+
+
+@pytest.mark.parametrize(
+    "range_",
+    [
+        ("2024-01-01", "2024-02-01"), ("2024-01-03 05:00", "2024-01-20 07:00"), ("2024-01-05", "2024-01-06"),
+        ("2024-01-05 03:00", "2024-01-05 09:00"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("keys", ["shop, product", "shop, product, reason"])
+def test_the_newest_value_of_a_series(stocks: Connection, range_: tuple[str, str], keys: str) -> None:
+    query = "SELECT {0}, {1} AS l, {2} AS f FROM {3} WHERE {4} >= '{5}' AND {4} < '{6}' GROUP BY {0} ORDER BY {0}"
+    over_cube = query.format(keys, LAST, FIRST, "s", "t", *range_)
+    over_events = query.format(keys, "max_by(v, at)", "min_by(v, at)", "events", "at", *range_)
+    assert stocks.execute(over_cube).fetchall() == stocks.execute(over_events).fetchall()
+    assert tables(stocks, over_cube) != ["h"] or range_[1] == "2024-01-05 09:00"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT product, {LAST} FROM s WHERE {JANUARY} AND shop = 's1' GROUP BY product",
+        f"SELECT SUM(v) FROM (SELECT {LAST} AS v FROM s WHERE {JANUARY} GROUP BY shop, product)",
+        f"SELECT to_date(t), shop, product, {FIRST} FROM s WHERE {JANUARY} GROUP BY 1, 2, 3",
+        "SELECT a, b, max_by(v, c) FROM (SELECT shop AS a, product AS b, stock AS v, counted AS c FROM s "
+        f"WHERE {JANUARY}) GROUP BY a, b",
+        f"SELECT shop, product, reason, {LAST} FROM s WHERE {JANUARY} GROUP BY shop, product, ROLLUP (reason)",
+    ],
+)
+def test_groups_of_one_series(stocks: Connection, query: str) -> None:
+    assert stocks.execute(query).fetchall()
+    assert "h" not in tables(stocks, query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT {LAST} FROM s",
+        f"SELECT shop, {LAST} FROM s GROUP BY shop",
+        f"SELECT product, {FIRST} FROM s GROUP BY product",
+        f"SELECT shop, product, {LAST} FROM s GROUP BY ROLLUP (shop, product)",
+        f"SELECT shop, product, {LAST} FROM s GROUP BY shop, product WITH CUBE",
+        f"SELECT product, {LAST} FROM s WHERE shop IN ('s1', 's2') GROUP BY product",
+        "SELECT a, max_by(v, c) FROM (SELECT shop AS a, stock AS v, counted AS c FROM s) GROUP BY a",
+        "SELECT SUM(stock) FROM s",
+        "SELECT shop, product, SUM(stock) FROM s GROUP BY shop, product",
+        "SELECT shop, product, SUM(CASE WHEN reason = 'r1' THEN opening ELSE 0 END) FROM s GROUP BY shop, product",
+    ],
+)
+def test_several_series_are_not_united(stocks: Connection, query: str) -> None:
+    assert condition(stocks, query) == "UNITED_SERIES"
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["max_by(stock, opened)", "min_by(stock, counted)", "max_by(opening, counted)", "max_by(shop, counted)",
+     "max(stock)"],
+)  # fmt: skip
+def test_any_other_choice_reads_the_base(stocks: Connection, call: str) -> None:
+    query = f"SELECT shop, product, {call} AS x FROM s WHERE {JANUARY} GROUP BY shop, product ORDER BY shop, product"
+    assert tables(stocks, query) == ["h"]
+    of_base = query.replace(" FROM s", " FROM h").replace(JANUARY, "true")
+    assert stocks.execute(query).fetchall() == stocks.execute(of_base).fetchall()
+
+
+def test_a_series_keeps_its_columns(tmp_path: Path) -> None:
+    with stocked(tmp_path / "w") as connection:
+        columns = [row[0] for row in connection.execute("SHOW COLUMNS IN f_monthly_shop").fetchall()]
+        assert columns == ["shop", "counted", "opened", "dt"]
+        assert {row[8] for row in connection.execute("CHECK FACT f").fetchall()} == {"agrees"}
+        for column in ("product", "counted", "opened"):
+            assert condition(connection, f"ALTER CUBE s DROP ({column})") == "INVALID_CUBE"
+        connection.execute("ALTER CUBE s RENAME COLUMN counted TO seen")
+        connection.execute("ALTER CUBE s RENAME COLUMN product TO item")
+        shown = connection.execute("SHOW CREATE CUBE s").fetchall()[0][0]
+        assert "stock int MEASURE LAST BY seen PER (shop, item)" in shown
+        connection.execute(shown.replace("default.s", "again"))
+        connection.execute("ALTER CUBE s ALTER COLUMN stock TYPE BIGINT")
+        connection.execute("SET rewriter.verify = certificate")
+        cursor = connection.execute(f"SELECT shop, item, max_by(stock, seen) AS x FROM s WHERE {JANUARY} GROUP BY 1, 2")
+        assert len(cursor.fetchall()) == 12
+        assert cursor.description[2][1] == "bigint"
+
+
+@pytest.mark.parametrize(
+    ("choice", "is_proven"), [(LAST, True), ("max_by(stock, opened)", False), ("max(stock)", False)]
+)
+def test_an_insert_of_last_values_is_proven(tmp_path: Path, choice: str, is_proven: bool) -> None:
+    with stocked(tmp_path / "w") as connection:
+        cursor = connection.execute(
+            f"INSERT OVERWRITE f_monthly_shop_product SELECT shop, product, MAX(counted), {choice}, MIN(opened), "
+            f"{FIRST}, '2024-01' FROM h WHERE dt >= '2024-01-01-00' AND dt < '2024-02-01-00' GROUP BY shop, product"
+        )
+        assert any("unproven" in warning for warning in cursor.warnings) is not is_proven
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        "x INT MEASURE LAST BY earliest PER (d)",
+        "x INT MEASURE FIRST BY latest PER (d)",
+        "x INT MEASURE LAST BY d PER (d)",
+        "x INT MEASURE LAST BY latest PER (z)",
+        "x INT MEASURE LAST BY latest PER (latest)",
+        "x INT MEASURE LAST BY t PER (d)",
+    ],
+)
+def test_series_that_do_not_fit(stocks: Connection, measure: str) -> None:
+    columns = "d STRING, latest TIMESTAMP MEASURE MAX, earliest TIMESTAMP MEASURE MIN, t TIMESTAMP TIME"
+    assert condition(stocks, f"CREATE CUBE w ({columns}, {measure})") == "INVALID_CUBE"
+
+
+def test_a_series_has_a_time_and_dimensions(stocks: Connection) -> None:
+    for measure in ("x INT MEASURE LAST", "x INT MEASURE MAX BY y PER (d)", "x INT MEASURE LAST BY y"):
+        assert condition(stocks, f"CREATE CUBE w (d STRING, {measure}, t TIMESTAMP TIME)") == "PARSE_SYNTAX_ERROR"
+
+
+def test_a_table_of_last_values_has_their_series(tmp_path: Path) -> None:
+    with stocked(tmp_path / "w") as connection:
+        connection.execute("CREATE TABLE days (shop STRING, stock INT, counted TIMESTAMP) PARTITIONED BY (dt STRING)")
+        added = "ALTER FACT f ADD STORAGE (TABLE days PERIOD DAILY PARTITIONED BY t AS (dt))"
+        assert condition(connection, added) == "INVALID_FACT"
