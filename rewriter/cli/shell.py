@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rewriter.cli.connection import Command, Connection, connection, connection_options, engine_options
-from rewriter.display.terminal.formats import FORMATS
+from rewriter.display.terminal import FORMATS
 
 if TYPE_CHECKING:
     from rewriter.shell.display import Destination, Display

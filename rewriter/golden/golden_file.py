@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import pairwise
 
-from rewriter.display.terminal.formats import FORMATS
+from rewriter.display.terminal import FORMATS
 from rewriter.errors import Error, ParseError, Span
 from rewriter.grammar.families.queries import Select
 from rewriter.grammar.lexer import split_statements, tokens

@@ -36,12 +36,12 @@ from rewriter.planner.rewrite.additivity import (
     is_aggregate,
     judge,
     refuse_shapes,
-    refuse_united_keys,
     row_aggregate_warnings,
     row_aggregates,
 )
 from rewriter.planner.rewrite.count_rewrites import Counters, aggregate_edits, shown_edits
 from rewriter.planner.rewrite.union_arms import merged_uses
+from rewriter.planner.rewrite.united_keys import refuse_united_keys
 from rewriter.planner.scope.column_lineage import Columns, NeededColumns
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.inlining import of_source

@@ -42,6 +42,7 @@ from rewriter.planner.model.plan import (
     quote_identifier,
 )
 from rewriter.planner.rewrite.count_rewrites import counted_rows_edits, shown_edits
+from rewriter.planner.rewrite.united_keys import refuse_united_outside
 from rewriter.planner.scope.blocks import (
     Block,
     CatalogReader,
@@ -179,6 +180,8 @@ def _plan_cubes(query: QueryPlanning) -> None:
             query.cube_readings.append(
                 Reading(uses, query.branches.get(id(source.node)), unread, start=source.span.start)
             )
+    judged = {id(block.select) for block in resolved.blocks if block.cubes}
+    refuse_united_outside(query.text, [source.cube for block in resolved.blocks for source in block.cubes], judged)
     query.edits += [edit for block in resolved.blocks if block.shows_texts for edit in shown_edits(query.text, block)]
     query.edits += [edit for counted in resolved.counted for edit in counted_rows_edits(query.text, counted)]
 

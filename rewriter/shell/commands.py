@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Cube, Fact, full_name
-from rewriter.display.terminal.formats import FORMATS
+from rewriter.display.terminal import FORMATS
 from rewriter.errors import InterfaceError, OperationalError
 from rewriter.grammar.terms import parse_name
 from rewriter.grammar.unparse import quote, quote_name

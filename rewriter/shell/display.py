@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING, TextIO
 
-from rewriter.display.terminal.formats import FORMATS, RAW_FORMATS
+from rewriter.display.terminal import FORMATS, RAW_FORMATS
 from rewriter.errors import InterfaceError, OperationalError, is_disk_full
 from rewriter.lazy_dataclass import dataclass
 from rewriter.terminal_text import cut, printable

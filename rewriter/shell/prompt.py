@@ -25,7 +25,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
 from rewriter.catalog.model.objects import DEFAULT_DATABASE
-from rewriter.display.terminal.formats import FORMATS
+from rewriter.display.terminal import FORMATS
 from rewriter.errors import Error
 from rewriter.gc_pause import paused
 from rewriter.shell.configuration import Configuration, history_path

@@ -681,6 +681,7 @@ select bitmap_and_agg(x) filter (where k) from (select k, bitmap_construct_agg(r
 select bitmap_or_agg(x), bitmap_and_agg(x) from (select bitmap_construct_agg(r) x from e group by k) where false
 select r, bitmap_count(bitmap_or_agg(x) over (order by r)) from (select r, bitmap_construct_agg(r) x from e group by r)
 select min(x), max(x), count(x), count(distinct x) from (select bitmap_construct_agg(r) x from e group by r)
+select length(x), octet_length(x), len(x) from (select bitmap_construct_agg(r) x from e group by r)
 select x, max(r) from (select r, bitmap_construct_agg(pmod(r, 3)) x from e group by r) group by x
 with b as (select r, bitmap_construct_agg(pmod(r, 3)) x from e group by r) select a.x = b.x, a.x < b.x from b a, b
 with b as (select r, bitmap_construct_agg(r) x from e group by r) select coalesce(x, x), nullif(x, x), x <=> x from b

@@ -298,16 +298,16 @@ def _lose_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _roll_up_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """REFRESH computes BIT_AND measures by BIT_OR."""
-    plain = refresh_fact.aggregated
+    plain = refresh_fact.rolled_up
 
-    def aggregated(measures: Sequence[Measure], number: int, value: Callable[[int], str]) -> str:
+    def rolled_up(measures: Sequence[Measure], number: int, value: Callable[[int], str]) -> str:
         wrong = [
             replace(measure, aggregate=Aggregate.BIT_OR) if measure.aggregate is Aggregate.BIT_AND else measure
             for measure in measures
         ]
         return plain(wrong, number, value)
 
-    monkeypatch.setattr(refresh_fact, "aggregated", aggregated)
+    monkeypatch.setattr(refresh_fact, "rolled_up", rolled_up)
 
 
 def _take_any_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ type (INT ``'01'`` is ``'1'``), or ``None`` for NULL.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
@@ -435,6 +435,15 @@ class Measure:
     def rollup_type(self) -> str:
         """The type of its column in rollups. A sum of FLOAT is DOUBLE, as SUM returns it: FLOAT would round it."""
         return "double" if self.aggregate is Aggregate.SUM and self.type == "float" else self.type
+
+
+def rolled_up(measures: Sequence[Measure], number: int, value: Callable[[int], str]) -> str:
+    """Returns a measure rolled up, as Spark SQL. ``value`` returns the SQL of a measure by its number."""
+    function, order = measures[number].aggregate.rollup_function, measures[number].ordered_by
+    if order is None:
+        return f"{function}({value(number)})"
+    (time,) = (n for n, measure in enumerate(measures) if measure.name.lower() == order.lower())
+    return f"{function}({value(number)}, {value(time)})"
 
 
 @dataclass(frozen=True)

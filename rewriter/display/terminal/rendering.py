@@ -16,8 +16,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Self
 
-from rewriter.display.terminal.formats import FORMATS as FORMATS
-from rewriter.display.terminal.formats import RAW_FORMATS as RAW_FORMATS
+from rewriter.display.terminal import FORMATS as FORMATS
+from rewriter.display.terminal import RAW_FORMATS as RAW_FORMATS
 from rewriter.display.terminal.spooled_rows import SpooledRows
 from rewriter.runtime.result import python_values
 from rewriter.terminal_text import printable, width

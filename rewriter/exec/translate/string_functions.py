@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import BIGINT, BOOLEAN, DOUBLE, INT, MAX_PRECISION, STRING, VOID, array_of, decimal
+from rewriter.exec.sql_types import BIGINT, BINARY, BOOLEAN, DOUBLE, INT, MAX_PRECISION, STRING, VOID, array_of, decimal
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import plain_cast, string_literal
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
@@ -158,6 +158,20 @@ def count(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if not (value.type.is_integer and value.type != BIGINT) and value.type != VOID:
         e.refuse(node, f"A {value.type} where an INT is needed")
     return Typed(plain_cast(value.sql, INT), INT, value.name, digits=value.digits)
+
+
+def _length(template: str) -> Translation:
+    """Translates the length of a text, in characters or bytes, or of a BINARY in bytes."""
+
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        (argument,) = e.arguments(node, 1)
+        value = e.translate(argument, scope)
+        if value.type == BINARY:
+            return Typed(plain_cast(f"octet_length({value.sql})", INT), INT, call(_name(e, node), value.name))
+        return of_text(e, node, scope)
+
+    of_text = _direct(template, result="int")
+    return translate
 
 
 def _direct(template: str, argument_count: int = 1, spark: str | None = None, result: str = "string") -> Translation:
@@ -360,11 +374,11 @@ FUNCTIONS = functions(
     ("rtrim([characters, ]s)", _trim_call("TRAILING")),
     ("btrim(s[, characters])", _trim_call("BOTH")),
     ("initcap(s)", _initcap, _LETTERS),
-    ("length(s)", _direct("length({0})", result="int")),
-    ("len(s)", _direct("length({0})", result="int")),
-    ("char_length(s)", _direct("length({0})", result="int")),
-    ("character_length(s)", _direct("length({0})", result="int")),
-    ("octet_length(s)", _direct("strlen({0})", result="int")),
+    ("length(s)", _length("length({0})")),
+    ("len(s)", _length("length({0})")),
+    ("char_length(s)", _length("length({0})")),
+    ("character_length(s)", _length("length({0})")),
+    ("octet_length(s)", _length("strlen({0})")),
     ("ascii(s)", _direct("ascii({0})", result="int")),
     ("md5(s)", _direct("md5({0})")),
     ("sha1(s)", _direct("sha1({0})")),

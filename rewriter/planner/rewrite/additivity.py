@@ -173,7 +173,7 @@ def _is_aggregated(select: exp.Select, nodes: Iterable[exp.Expr]) -> bool:
     """Tests whether a block returns groups (or distinct rows), not the rows that it reads."""
     if select.args.get("group") is not None or select.args.get("distinct") is not None:
         return True
-    return any(is_aggregate(node) and not _in_window(node) for node in nodes)
+    return any(is_aggregate(node) and not in_window(node) for node in nodes)
 
 
 def windows(select: exp.Select, nodes: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
@@ -191,7 +191,7 @@ def windows(select: exp.Select, nodes: Sequence[exp.Expr]) -> tuple[list[exp.Exp
     grouped = (
         select.args.get("group") is not None
         or bool(inner)
-        or any(is_aggregate(node) and not _in_window(node) for node in nodes)
+        or any(is_aggregate(node) and not in_window(node) for node in nodes)
     )
     return ([], functions) if grouped else (functions, [])
 
@@ -204,7 +204,7 @@ def _function(window: exp.Window) -> exp.Expr | None:
     return node if isinstance(node, exp.Func) else None
 
 
-def _in_window(node: exp.Expr) -> bool:
+def in_window(node: exp.Expr) -> bool:
     """Tests whether a node is the function of a window."""
     parent = node.parent
     while isinstance(parent, _WRAPPERS):
@@ -355,7 +355,7 @@ class _Verdict:
         elif isinstance(node, _GENERATORS):
             if not isinstance(node.parent, exp.Lateral):
                 self.reason(ReasonKind.NOT_DETERMINISTIC, f"{_function_name(node)} generates rows", node)
-        elif not (_is_structure(type(node)) or is_scalar(node) or _is_ours(node) or _in_window(node)):
+        elif not (_is_structure(type(node)) or is_scalar(node) or _is_ours(node) or in_window(node)):
             text = "this is not known to be a deterministic function of single values"
             self.reason(ReasonKind.NOT_DETERMINISTIC, text, node)
 
@@ -472,106 +472,6 @@ def _function_name(node: exp.Expr) -> str:
     return name.upper()
 
 
-# Rows that are not united: bitmaps of different buckets, where a position in each is another id, and the last values of
-# different series, such as the stocks of two shops.
-
-
-def refuse_united_keys(text: QueryText, select: exp.Select, nodes: Iterable[exp.Expr], subject: Subject) -> None:
-    """Raises ``NotSupportedError`` UNITED_BUCKETS for a BITMAP_OR_AGG, and UNITED_SERIES for a MAX_BY or MIN_BY, of a
-    measure whose groups, or windows, may have several values of its ``keys``; UNITED_SERIES for its SUM, too.
-    """
-    has_keys = any(measure.keys for measure in subject.cube.measures)
-    for node in nodes if has_keys else ():
-        if not isinstance(node, exp.BitmapOrAgg | exp.ArgMax | exp.ArgMin | exp.Sum):
-            continue
-        for column in find_all(node if isinstance(node, exp.Sum | exp.BitmapOrAgg) else node.this, exp.Column):
-            measure = subject.measure_of(column)
-            united = [] if measure is None else _united_keys(node, measure, select, subject)
-            if measure is not None and united:
-                raise _united(node, measure, united, text)
-
-
-def _united_keys(node: exp.Expr, measure: Measure, select: exp.Select, subject: Subject) -> list[str]:
-    """Returns the keys of a measure of which a group, or a window, may have several values."""
-    if isinstance(node, exp.Sum):
-        return list(measure.per)
-    if not (rolls_up(node, measure) or isinstance(node, exp.BitmapOrAgg)):
-        return []
-    window = node.find_ancestor(exp.Window, exp.Select) if _in_window(node) else None
-    groups = list(_group_keys(select) if window is None else window.args.get("partition_by") or ())
-    where = select.args.get("where")
-    conditions = [] if where is None else [where.this]
-    if where is not None and isinstance(where.this, exp.And):
-        conditions = list(where.this.flatten())
-    return [
-        key
-        for key in measure.keys
-        if not any(_is_dimension(group, key, subject) for group in groups)
-        and not any(_is_one_value(condition, key, subject) for condition in conditions)
-    ]
-
-
-def _united(node: exp.Expr, measure: Measure, keys: Sequence[str], text: QueryText) -> NotSupportedError:
-    names = ", ".join(map(quote_identifier, keys))
-    place, name = text.place(text.call(node)[0]), measure.name
-    if measure.ordered_by is None:
-        return NotSupportedError(
-            f"BITMAP_OR_AGG({name}) would unite bitmaps of several values of {names}: the same position is another id "
-            "in each.",
-            condition="UNITED_BUCKETS",
-            position=place,
-            object=name,
-            hint=f"Add {names} to GROUP BY, and sum up bitmap_count in a query around it: SELECT SUM(ids) FROM (SELECT "
-            "bitmap_count(bitmap_or_agg(…)) AS ids … GROUP BY …).",
-        )
-    function = measure.aggregate.rollup_function
-    call = f"{function}({quote_identifier(name)}, {quote_identifier(measure.ordered_by)})"
-    message = f"{call} would return the value of one of several series: {names} may differ."
-    if isinstance(node, exp.Sum):
-        message = f"SUM({name}) would add up the values of all times: {name} is a {measure.aggregate.value} measure."
-    return NotSupportedError(
-        message,
-        condition="UNITED_SERIES",
-        position=place,
-        object=name,
-        hint=f"Sum up the values of the series in a query around it: SELECT SUM(v) FROM (SELECT {call} AS v … GROUP BY "
-        f"{', '.join(map(quote_identifier, measure.per))}).",
-    )
-
-
-def _group_keys(select: exp.Select) -> Iterator[exp.Expr]:
-    """Yields the expressions by which all rows are grouped; those of GROUPING SETS, ROLLUP and CUBE are not."""
-    group = select.args.get("group")
-    if group is None or group.args.get("grouping_sets"):
-        return
-    if any(not node.expressions for kind in ("rollup", "cube") for node in group.args.get(kind) or ()):
-        return  # ``a, b WITH ROLLUP`` also groups by less than all of its expressions.
-    items = {item.alias.lower(): item.this for item in select.expressions if isinstance(item, exp.Alias)}
-    keys = list(select.expressions) if group.args.get("all") else group.expressions
-    for key in keys:
-        if isinstance(key, exp.Literal) and not key.is_string and key.name.isdigit():
-            place = int(key.name)
-            yield from select.expressions[place - 1 : place]
-        else:
-            yield key
-            if isinstance(key, exp.Column) and not key.table and key.name.lower() in items:
-                yield items[key.name.lower()]
-
-
-def _is_dimension(node: exp.Expr, name: str, subject: Subject) -> bool:
-    column = node.unalias().unnest()
-    return isinstance(column, exp.Column) and column.name.lower() == name.lower() and subject.owns(column)
-
-
-def _is_one_value(node: exp.Expr, name: str, subject: Subject) -> bool:
-    """Tests for ``name = constant``."""
-    node = node.unnest()
-    sides = (node.this, node.expression) if isinstance(node, exp.EQ) else ()
-    return any(_is_dimension(side, name, subject) for side in sides) and any(
-        isinstance(side.unnest(), exp.Literal | exp.Placeholder) for side in sides
-    )
-
-
 # Warnings for AVG, MIN, MAX, median … of a SUM or COUNT measure: their values are base rows, each of several events.
 #
 # By the law the result is that over the base rows. A user who means the events gets a number that they did not ask
@@ -608,7 +508,7 @@ def row_aggregates(
     if not cube.counters:
         return
     for node in [node for node in nodes if _may_be_of_base_rows(type(node))]:
-        if not _is_of_base_rows(node) or id(node) in rewritten or _in_window(node):
+        if not _is_of_base_rows(node) or id(node) in rewritten or in_window(node):
             continue
         call = node.parent if isinstance(node.parent, exp.WithinGroup) else node
         measures = {measure for column in find_all(call, exp.Column) if (measure := measure_of(column)) is not None}

@@ -135,7 +135,7 @@ def _check_measure(column: CubeColumn, by_name: dict[str, CubeColumn]) -> None:
                 f"The measure {column.name} cannot be BUCKETED BY {column.bucketed_by}, which is no BIGINT dimension "
                 "of this cube.",
                 column.span,
-                f"Declare {column.bucketed_by} BIGINT: it has bitmap_bucket_number(id).",
+                "Name a BIGINT dimension that has bitmap_bucket_number(id).",
             )
     if column.ordered_by is not None:
         _check_order(column, by_name)

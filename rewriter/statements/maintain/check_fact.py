@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -14,7 +14,7 @@ from rewriter.catalog.commit.external_file_changes import recorded_digest
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.changes import AcceptPartitions, RejectPartitions
 from rewriter.catalog.model.key_ranges import merge_ranges
-from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Partition, Table
+from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Partition, Table, rolled_up
 from rewriter.catalog.model.proofs import BY_COMPARISON
 from rewriter.errors import Error
 from rewriter.exec.engine import EngineQuery
@@ -182,15 +182,6 @@ def time_of(arms: Sequence[Arm], time: str, calendar: Calendar) -> TimeRange:
     return TimeRange(ranges[0].start, ranges[-1].end) if ranges else TimeRange(MIN_INSTANT, MIN_INSTANT + 1)
 
 
-def aggregated(measures: Sequence[Measure], number: int, value: Callable[[int], str]) -> str:
-    """Returns a measure rolled up, as Spark SQL. ``value`` returns the SQL of a measure by its number."""
-    function, order = measures[number].aggregate.rollup_function, measures[number].ordered_by
-    if order is None:
-        return f"{function}({value(number)})"
-    (time,) = (n for n, measure in enumerate(measures) if measure.name.lower() == order.lower())
-    return f"{function}({value(number)}, {value(time)})"
-
-
 def _of_side(side: int, number: int) -> str:
     return f"CASE WHEN s = {side} THEN m{number} END"
 
@@ -207,7 +198,7 @@ def _template(comparison: Comparison) -> SqlTemplate:
     agree = ["r0 > 0", "r1 > 0"]
     for number, measure in enumerate(comparison.measures):
         for side in (0, 1):
-            value = aggregated(comparison.measures, number, partial(_of_side, side))
+            value = rolled_up(comparison.measures, number, partial(_of_side, side))
             inner_items.append(f"{value} AS v{side}{number}")
         equality = f"v0{number} <=> v1{number}"
         if measure.aggregate is Aggregate.SUM and measure.rollup_type == "double":
@@ -719,6 +710,8 @@ def _text(value: object, *, literal: bool = False) -> str | None:
         return quote(value) if literal and isinstance(value, str) else value
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, bytes):
+        return f"{len(value):,} bytes, {int.from_bytes(value).bit_count():,} bits set"
     return value.isoformat(" ") if isinstance(value, datetime) else str(value)
 
 

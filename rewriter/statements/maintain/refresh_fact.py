@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rewriter.catalog.commit.refresh_claims import ClaimRequest
 from rewriter.catalog.facts.time_binding import time_values
 from rewriter.catalog.model.changes import PartitionWrite, WritePartitions
-from rewriter.catalog.model.objects import Column, Cube, Fact, PartitionValues, Table
+from rewriter.catalog.model.objects import Column, Cube, Fact, PartitionValues, Table, rolled_up
 from rewriter.errors import ConflictError, DataError, Error, InternalError
 from rewriter.exec.engine import Write, WrittenFile
 from rewriter.grammar.families import timelines as s
@@ -27,7 +27,6 @@ from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.maintain.check_fact import (
-    aggregated,
     base_arms,
     complete_base_time,
     engine_query,
@@ -496,7 +495,7 @@ def _rollup_query(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence
         values |= _time_texts(layouts[time], start_name)
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in types.items()} | values
     items = [f"{values[column.name.lower()]} AS {quote_identifier(column.name)}" for column in table.all_columns]
-    rolled = [f"{aggregated(measures, number, 'm{}'.format)} AS v{number}" for number in range(len(measures))]
+    rolled = [f"{rolled_up(measures, number, 'm{}'.format)} AS v{number}" for number in range(len(measures))]
     cut = {time: period_start(stored.period, time, arms, calendar) for time in starts}
     start_items = [f"{cut[time]} AS {start}" for time, start in starts.items()]
     start_items += [f"{quote_identifier(column.name)} AS d{number}" for number, column in enumerate(dimensions)]

@@ -142,5 +142,5 @@ def _count(
                 condition="NOT_NULL_ASSERT_VIOLATION",
                 sqlstate="42000",
                 object=measure,
-                hint=f"Write another value, such as COALESCE({measure}, 0), or declare the measure without NOT NULL.",
+                hint=f"Write another value, such as COALESCE({measure}, …), or declare the measure without NOT NULL.",
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,6 +44,8 @@ def connection(tmp_path: Path) -> Iterator[Connection]:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     """A warehouse that tests do not change."""
     with opened(tmp_path_factory.mktemp("kinds") / "w") as shared:
+        view = "SELECT page, bucket, bitmap_or_agg(ids) AS i FROM v GROUP BY page, bucket"
+        shared.execute(f"CREATE VIEW by_bucket AS {view}")
         yield shared
 
 
@@ -135,7 +138,16 @@ BITMAPS = "bitmap_count(bitmap_or_agg(ids))"
         "SELECT b, bitmap_count(bitmap_or_agg(i)) FROM (SELECT bucket AS b, ids AS i FROM v) GROUP BY b",
         "SELECT bitmap_count(bitmap_or_agg(ids) OVER (PARTITION BY bucket)) FROM v",
         f"SELECT v.bucket, {BITMAPS} FROM v JOIN (SELECT 1L AS bucket) x ON x.bucket = v.bucket GROUP BY v.bucket",
-        "SELECT bitmap_count(bitmap_or_agg(u)) FROM (SELECT bucket, bitmap_or_agg(ids) AS u FROM v GROUP BY bucket)",
+        f"SELECT {BITMAPS} FROM v WHERE bucket = -1",
+        f"SELECT {BITMAPS} FROM v WHERE bucket IN (1)",
+        f"SELECT {BITMAPS} FROM v WHERE bucket <=> CAST(1 AS BIGINT)",
+        "SELECT bitmap_count(bitmap_or_agg(ids) FILTER (WHERE bucket = 1)) FROM v",
+        "SELECT b, bitmap_count(bitmap_or_agg(i)) FROM "
+        "(SELECT bucket AS b, page, bitmap_or_agg(ids) AS i FROM v GROUP BY bucket, page) GROUP BY b",
+        "SELECT SUM(bitmap_count(i)) FROM (SELECT bucket, bitmap_and_agg(i) AS i FROM "
+        "(SELECT bucket, page, bitmap_or_agg(ids) AS i FROM v GROUP BY bucket, page) GROUP BY bucket)",
+        "SELECT bitmap_count(bitmap_or_agg(b)) FROM (SELECT bitmap_construct_agg(n) AS b FROM h), (SELECT SUM(n) "
+        "FROM v)",
     ],
 )
 def test_bitmaps_of_one_bucket_are_united(world: Connection, query: str) -> None:
@@ -160,6 +172,19 @@ def test_bitmaps_of_one_bucket_are_united(world: Connection, query: str) -> None
         "SELECT bitmap_count(bitmap_or_agg(ids) OVER (PARTITION BY page)) FROM v",
         "SELECT p, bitmap_count(bitmap_or_agg(i)) FROM (SELECT page AS p, bucket AS b, ids AS i FROM v) GROUP BY p",
         f"SELECT x.bucket, {BITMAPS} FROM v JOIN (SELECT 1L AS bucket) x ON true GROUP BY x.bucket",
+        "SELECT bitmap_count(bitmap_and_agg(ids)) FROM v",
+        "SELECT bitmap_count(bitmap_or_agg(u)) FROM (SELECT bucket, bitmap_or_agg(ids) AS u FROM v GROUP BY bucket)",
+        "SELECT page, bitmap_count(bitmap_or_agg(i)) FROM "
+        "(SELECT bucket, page, bitmap_or_agg(ids) AS i FROM v GROUP BY bucket, page) GROUP BY page",
+        "SELECT bitmap_count(bitmap_and_agg(ids)) FROM (SELECT ids FROM v LIMIT 100)",
+        "SELECT bitmap_count(bitmap_or_agg(ids)) FROM (SELECT DISTINCT bucket, ids FROM v)",
+        "SELECT bitmap_count(bitmap_or_agg(ids)) FROM (SELECT ids FROM v UNION ALL SELECT ids FROM v)",
+        "SELECT bitmap_count(bitmap_or_agg(i)) FROM (SELECT first(ids) AS i FROM v GROUP BY bucket)",
+        "WITH w AS (SELECT bucket AS b, bitmap_or_agg(ids) AS i FROM v GROUP BY bucket), z AS (SELECT i AS j FROM w) "
+        "SELECT bitmap_count(bitmap_or_agg(j)) FROM z",
+        "SELECT bitmap_count(bitmap_or_agg(i)) FROM (SELECT page AS bucket, bitmap_or_agg(ids) AS i FROM v "
+        "GROUP BY page, v.bucket) GROUP BY bucket",
+        "SELECT page, bitmap_count(bitmap_or_agg(i)) FROM by_bucket GROUP BY page",
         "INSERT INTO f_monthly_page SELECT page, SUM(n), bool_or(paid), every(good), bit_or(flags), "
         f"CAST({BITMAPS} AS BIGINT), '2023-01' FROM v WHERE {JANUARY} GROUP BY page",
     ],
@@ -385,3 +410,20 @@ def test_a_table_of_last_values_has_their_series(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE days (shop STRING, stock INT, counted TIMESTAMP) PARTITIONED BY (dt STRING)")
         added = "ALTER FACT f ADD STORAGE (TABLE days PERIOD DAILY PARTITIONED BY t AS (dt))"
         assert condition(connection, added) == "INVALID_FACT"
+
+
+def test_statistics_of_bitmaps(connection: Connection) -> None:
+    connection.execute("ANALYZE TABLE h COMPUTE STATISTICS FOR COLUMNS ids, paid")
+    described = dict(connection.execute("DESCRIBE EXTENDED h ids").fetchall())
+    assert described["max_col_len"] == "4096"
+
+
+def test_a_differing_bitmap_is_shown_by_its_bits(connection: Connection) -> None:
+    connection.execute(
+        "INSERT OVERWRITE f_daily SELECT page, bucket, n, paid, good, flags, mask, bitmap_construct_agg(5), dt "
+        "FROM f_daily WHERE dt = '2024-01-03' GROUP BY ALL"
+    )
+    [row] = [row for row in connection.execute("CHECK FACT f").fetchall() if row[8] == "value differs"][:1]
+    assert row[5] == "ids"
+    assert re.fullmatch("4,096 bytes, [0-9]+ bits set", row[6])
+    assert row[7] == "4,096 bytes, 1 bits set"

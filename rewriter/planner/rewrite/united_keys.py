@@ -1,0 +1,185 @@
+"""Rows that are not united: bitmaps of different buckets, where a position in each is another id, and the last values
+of different series, such as the stocks of two shops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from rewriter.errors import NotSupportedError
+from rewriter.planner.model.plan import quote_identifier
+from rewriter.planner.rewrite.additivity import Subject, in_window, rolls_up
+from rewriter.planner.text.sqlglot_trees import find_all
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Cube, Measure
+    from rewriter.planner.text.query_text import QueryText
+
+#: Tests whether a column is a dimension of this name.
+_IsKey = Callable[[exp.Column, str], bool]
+
+
+def _unites_bitmaps(node: exp.Expr) -> bool:
+    """Tests for BITMAP_OR_AGG and BITMAP_AND_AGG, which sqlglot does not know."""
+    is_and = isinstance(node, exp.Anonymous) and node.name.lower() == "bitmap_and_agg"
+    return is_and or isinstance(node, exp.BitmapOrAgg)
+
+
+def refuse_united_keys(text: QueryText, select: exp.Select, nodes: Iterable[exp.Expr], subject: Subject) -> None:
+    """Raises ``NotSupportedError`` UNITED_BUCKETS for a BITMAP_OR_AGG, and UNITED_SERIES for a MAX_BY or MIN_BY, of a
+    measure whose groups, or windows, may have several values of its ``keys``; UNITED_SERIES for its SUM, too.
+    """
+    has_keys = any(measure.keys for measure in subject.cube.measures)
+    for node in nodes if has_keys else ():
+        if not (isinstance(node, exp.ArgMax | exp.ArgMin | exp.Sum) or _unites_bitmaps(node)):
+            continue
+        for column in find_all(node.this if isinstance(node, exp.ArgMax | exp.ArgMin) else node, exp.Column):
+            measure = subject.measure_of(column)
+            united = [] if measure is None else _united_keys(node, measure, select, subject)
+            if measure is not None and united:
+                raise _united(node, measure, united, text)
+
+
+def _united_keys(node: exp.Expr, measure: Measure, select: exp.Select, subject: Subject) -> list[str]:
+    """Returns the keys of a measure of which a group, or a window, may have several values."""
+    if isinstance(node, exp.Sum):
+        return list(measure.per)
+    if not (rolls_up(node, measure) or (measure.bucketed_by is not None and _unites_bitmaps(node))):
+        return []
+    return _free_keys(
+        node, select, measure.keys, lambda column, key: column.name.lower() == key.lower() and subject.owns(column)
+    )
+
+
+def _free_keys(node: exp.Expr, select: exp.Select, keys: Iterable[str], is_key: _IsKey) -> list[str]:
+    """Returns the keys of which the group, or the window, of an aggregate may have several values."""
+    window = node.find_ancestor(exp.Window, exp.Select) if in_window(node) else None
+    groups = list(_group_keys(select) if window is None else window.args.get("partition_by") or ())
+    conditions: list[exp.Expr] = []
+    tests = [select.args.get("where"), node.parent.expression if isinstance(node.parent, exp.Filter) else None]
+    for where in tests:
+        if where is not None:
+            conditions += where.this.flatten() if isinstance(where.this, exp.And) else [where.this]
+    return [
+        key
+        for key in keys
+        if not any(_is_dimension(group, key, is_key) for group in groups)
+        and not any(_is_one_value(condition, key, is_key) for condition in conditions)
+    ]
+
+
+def refuse_united_outside(text: QueryText, cubes: Iterable[Cube], judged: Collection[int]) -> None:
+    """Raises ``NotSupportedError`` UNITED_BUCKETS for a union of bitmaps that a subquery has taken from a cube. A
+    column that a subquery passes on under another name is followed; ``judged`` are the blocks of cubes, by identity.
+    """
+    measures = [measure for cube in cubes for measure in cube.measures if measure.bucketed_by is not None]
+    calls = [node for node in text.tree.walk() if _unites_bitmaps(node)] if measures else []
+    blocks = [(node, node.find_ancestor(exp.Select)) for node in calls]
+    outside = [(node, select) for node, select in blocks if select is not None and id(select) not in judged]
+    if not outside:
+        return
+    bitmaps = _names_of(text, {measure.name.lower() for measure in measures}, only_columns=False)
+    for node, select in outside:
+        for measure in measures:
+            buckets = _names_of(text, {str(measure.bucketed_by).lower()}, only_columns=True)
+            is_bitmap = any(column.name.lower() in bitmaps for column in find_all(node, exp.Column))
+            if is_bitmap and _free_keys(node, select, measure.keys, partial(_is_named, buckets)):
+                raise _united(node, measure, measure.keys, text)
+
+
+def _is_named(names: Collection[str], column: exp.Column, _: str) -> bool:
+    return column.name.lower() in names
+
+
+def _names_of(text: QueryText, names: set[str], *, only_columns: bool) -> set[str]:
+    """Returns the names under which some columns are known in the blocks of a query; with ``only_columns``, as they
+    are, otherwise also as a part of an expression. A name that something else has, too, is left out of the former.
+    """
+    items = [(item.alias.lower(), item.this) for item in text.tree.walk() if isinstance(item, exp.Alias)]
+    while True:
+        found = set(names)
+        for alias, value in items:
+            columns = (
+                [value] if isinstance(value, exp.Column) else [] if only_columns else list(find_all(value, exp.Column))
+            )
+            if any(column.name.lower() in found for column in columns):
+                found.add(alias)
+        if found == names:
+            break
+        names = found
+    if not only_columns:
+        return names
+    others = {alias for alias, value in items if not (isinstance(value, exp.Column) and value.name.lower() in names)}
+    return names - others
+
+
+def _united(node: exp.Expr, measure: Measure, keys: Sequence[str], text: QueryText) -> NotSupportedError:
+    names = ", ".join(map(quote_identifier, keys))
+    place, name = text.place(text.call(node)[0]), measure.name
+    if measure.ordered_by is None:
+        return NotSupportedError(
+            f"Bitmaps of several values of {names} would be united: the same position of {name} is another id in each.",
+            condition="UNITED_BUCKETS",
+            position=place,
+            object=name,
+            hint=f"Add {names} to GROUP BY, and sum up bitmap_count in a query around it: SELECT SUM(ids) FROM (SELECT "
+            "bitmap_count(bitmap_or_agg(…)) AS ids … GROUP BY …).",
+        )
+    function = measure.aggregate.rollup_function
+    call = f"{function}({quote_identifier(name)}, {quote_identifier(measure.ordered_by)})"
+    message = f"{call} would return the value of one of several series: {names} may differ."
+    if isinstance(node, exp.Sum):
+        message = f"SUM({name}) would add up the values of all times: {name} is a {measure.aggregate.value} measure."
+    return NotSupportedError(
+        message,
+        condition="UNITED_SERIES",
+        position=place,
+        object=name,
+        hint=f"Sum up the values of the series in a query around it: SELECT SUM(v) FROM (SELECT {call} AS v … GROUP BY "
+        f"{', '.join(map(quote_identifier, measure.per))}).",
+    )
+
+
+def _group_keys(select: exp.Select) -> Iterator[exp.Expr]:
+    """Yields the expressions by which all rows are grouped; those of GROUPING SETS, ROLLUP and CUBE are not."""
+    group = select.args.get("group")
+    if group is None or group.args.get("grouping_sets"):
+        return
+    if any(not node.expressions for kind in ("rollup", "cube") for node in group.args.get(kind) or ()):
+        return  # ``a, b WITH ROLLUP`` also groups by less than all of its expressions.
+    items = {item.alias.lower(): item.this for item in select.expressions if isinstance(item, exp.Alias)}
+    keys = list(select.expressions) if group.args.get("all") else group.expressions
+    for key in keys:
+        if isinstance(key, exp.Literal) and not key.is_string and key.name.isdigit():
+            place = int(key.name)
+            yield from select.expressions[place - 1 : place]
+        else:
+            yield key
+            if isinstance(key, exp.Column) and not key.table and key.name.lower() in items:
+                yield items[key.name.lower()]
+
+
+def _is_dimension(node: exp.Expr, name: str, is_key: _IsKey) -> bool:
+    column = node.unalias().unnest()
+    return isinstance(column, exp.Column) and is_key(column, name)
+
+
+def _is_one_value(node: exp.Expr, name: str, is_key: _IsKey) -> bool:
+    """Tests for ``name = constant``, ``name <=> constant`` and ``name IN (constant)``."""
+    node = node.unnest()
+    sides: list[exp.Expr] = []
+    if isinstance(node, exp.EQ | exp.NullSafeEQ):
+        sides = [node.this, node.expression]
+    elif isinstance(node, exp.In) and len(node.expressions) == 1:
+        sides = [node.this, node.expressions[0]]
+    return any(_is_dimension(side, name, is_key) for side in sides) and any(map(_is_constant, sides))
+
+
+def _is_constant(node: exp.Expr) -> bool:
+    """Tests for an expression of literals and parameters."""
+    parts = (exp.Literal, exp.Placeholder, exp.Neg, exp.Paren, exp.Cast, exp.DataType, exp.Add, exp.Sub, exp.Mul)
+    return all(isinstance(part, parts) for part in node.walk())
