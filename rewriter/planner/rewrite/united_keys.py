@@ -73,8 +73,8 @@ def _free_keys(node: exp.Expr, select: exp.Select, keys: Iterable[str], is_key: 
 
 
 def refuse_united_outside(text: QueryText, cubes: Iterable[Cube], judged: Collection[int]) -> None:
-    """Raises ``NotSupportedError`` UNITED_BUCKETS for a union of bitmaps that a subquery has taken from a cube. A
-    column that a subquery passes on under another name is followed; ``judged`` are the blocks of cubes, by identity.
+    """Raises ``NotSupportedError`` UNITED_BUCKETS for a union of bitmaps outside of the blocks of cubes, ``judged`` by
+    identity, in a query that reads bitmaps of a cube. The names are followed by which subqueries pass the bucket on.
     """
     measures = [measure for cube in cubes for measure in cube.measures if measure.bucketed_by is not None]
     calls = [node for node in text.tree.walk() if _unites_bitmaps(node)] if measures else []
@@ -82,12 +82,11 @@ def refuse_united_outside(text: QueryText, cubes: Iterable[Cube], judged: Collec
     outside = [(node, select) for node, select in blocks if select is not None and id(select) not in judged]
     if not outside:
         return
-    bitmaps = _names_of(text, {measure.name.lower() for measure in measures}, only_columns=False)
-    for node, select in outside:
-        for measure in measures:
-            buckets = _names_of(text, {str(measure.bucketed_by).lower()}, only_columns=True)
-            is_bitmap = any(column.name.lower() in bitmaps for column in find_all(node, exp.Column))
-            if is_bitmap and _free_keys(node, select, measure.keys, partial(_is_named, buckets)):
+    read = {column.name.lower() for column in text.tree.walk() if isinstance(column, exp.Column)}
+    for measure in measures:
+        buckets = _names_of(text, str(measure.bucketed_by).lower())
+        for node, select in outside if measure.name.lower() in read else ():
+            if _free_keys(node, select, measure.keys, partial(_is_named, buckets)):
                 raise _united(node, measure, measure.keys, text)
 
 
@@ -95,26 +94,23 @@ def _is_named(names: Collection[str], column: exp.Column, _: str) -> bool:
     return column.name.lower() in names
 
 
-def _names_of(text: QueryText, names: set[str], *, only_columns: bool) -> set[str]:
-    """Returns the names under which some columns are known in the blocks of a query; with ``only_columns``, as they
-    are, otherwise also as a part of an expression. A name that something else has, too, is left out of the former.
-    """
+def _names_of(text: QueryText, name: str) -> set[str]:
+    """Returns the names under which the blocks of a query pass a column on, unless something else has the name, too."""
     items = [(item.alias.lower(), item.this) for item in text.tree.walk() if isinstance(item, exp.Alias)]
-    while True:
-        found = set(names)
-        for alias, value in items:
-            columns = (
-                [value] if isinstance(value, exp.Column) else [] if only_columns else list(find_all(value, exp.Column))
-            )
-            if any(column.name.lower() in found for column in columns):
-                found.add(alias)
-        if found == names:
-            break
-        names = found
-    if not only_columns:
-        return names
-    others = {alias for alias, value in items if not (isinstance(value, exp.Column) and value.name.lower() in names)}
-    return names - others
+    for alias in text.tree.find_all(exp.TableAlias):
+        query = None if alias.parent is None else alias.parent.this
+        if isinstance(query, exp.Query) and alias.columns:
+            pairs = zip(alias.columns, query.selects, strict=False)
+            items += [(column.name.lower(), item.unalias()) for column, item in pairs]
+    names, size = {name}, 0
+    while size < len(names):
+        size = len(names)
+        names |= {alias for alias, value in items if _is_column(value, names)}
+    return names - {alias for alias, value in items if not _is_column(value, names)}
+
+
+def _is_column(value: exp.Expr, names: Collection[str]) -> bool:
+    return isinstance(value, exp.Column) and value.name.lower() in names
 
 
 def _united(node: exp.Expr, measure: Measure, keys: Sequence[str], text: QueryText) -> NotSupportedError:

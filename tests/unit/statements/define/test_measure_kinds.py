@@ -142,6 +142,8 @@ BITMAPS = "bitmap_count(bitmap_or_agg(ids))"
         f"SELECT {BITMAPS} FROM v WHERE bucket IN (1)",
         f"SELECT {BITMAPS} FROM v WHERE bucket <=> CAST(1 AS BIGINT)",
         "SELECT bitmap_count(bitmap_or_agg(ids) FILTER (WHERE bucket = 1)) FROM v",
+        "WITH w(b, i) AS (SELECT bucket, bitmap_or_agg(ids) FROM v GROUP BY bucket, page) "
+        "SELECT b, bitmap_count(bitmap_or_agg(i)) FROM w GROUP BY b",
         "SELECT b, bitmap_count(bitmap_or_agg(i)) FROM "
         "(SELECT bucket AS b, page, bitmap_or_agg(ids) AS i FROM v GROUP BY bucket, page) GROUP BY b",
         "SELECT SUM(bitmap_count(i)) FROM (SELECT bucket, bitmap_and_agg(i) AS i FROM "
@@ -185,6 +187,11 @@ def test_bitmaps_of_one_bucket_are_united(world: Connection, query: str) -> None
         "SELECT bitmap_count(bitmap_or_agg(i)) FROM (SELECT page AS bucket, bitmap_or_agg(ids) AS i FROM v "
         "GROUP BY page, v.bucket) GROUP BY bucket",
         "SELECT page, bitmap_count(bitmap_or_agg(i)) FROM by_bucket GROUP BY page",
+        "WITH w(b, i) AS (SELECT bucket, bitmap_or_agg(ids) FROM v GROUP BY bucket) "
+        "SELECT bitmap_count(bitmap_or_agg(i)) FROM w",
+        "SELECT bitmap_count(bitmap_or_agg(i)) FROM (SELECT bucket, bitmap_or_agg(ids) FROM v GROUP BY 1) AS x(b, i)",
+        "SELECT bitmap_count(bitmap_or_agg(`bitmap_or_agg(ids)`)) FROM "
+        "(SELECT bucket, bitmap_or_agg(ids) FROM v GROUP BY bucket)",
         "INSERT INTO f_monthly_page SELECT page, SUM(n), bool_or(paid), every(good), bit_or(flags), "
         f"CAST({BITMAPS} AS BIGINT), '2023-01' FROM v WHERE {JANUARY} GROUP BY page",
     ],
