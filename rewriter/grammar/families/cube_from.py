@@ -29,7 +29,12 @@ event_rollups: rollups
 event_zone: TIME "ZONE" STRING
 event_files: EXTERNAL
 """
-_AGGREGATES = ("COUNT", "SUM", "MIN", "MAX", "BOOL_AND", "BOOL_OR", "BIT_AND", "BIT_OR")
+#: The kinds of measures by the names of their aggregates.
+_KINDS = {name: name for name in ("COUNT", "SUM", "MIN", "MAX", "BOOL_AND", "BOOL_OR", "BIT_AND", "BIT_OR")} | {
+    "EVERY": "BOOL_AND",
+    "SOME": "BOOL_OR",
+    "ANY": "BOOL_OR",
+}
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ def _event_measure(item: Terminal) -> EventMeasure:
     listed_tokens = tokens(item.token.text)
     named = len(listed_tokens) > 2 and listed_tokens[-2].is_word("AS")
     call = listed_tokens[:-2] if named else listed_tokens
-    is_call = len(call) > 3 and call[0].is_word(*_AGGREGATES) and call[1].is_operator("(") and _closes(call)
+    is_call = len(call) > 3 and call[0].is_word(*_KINDS) and call[1].is_operator("(") and _closes(call)
     inner = item.token.text[call[1].end : call[-1].start].strip() if is_call else ""
     is_star = inner == "*" and is_call and call[0].upper == "COUNT"
     is_distinct = is_call and call[2].is_word("DISTINCT")
@@ -105,7 +110,7 @@ def _event_measure(item: Terminal) -> EventMeasure:
             "or an expression, with AS name.",
         )
     name = Terminal("NAME", listed_tokens[-1] if named else call[2]).name
-    return EventMeasure(call[0].upper, None if is_star else inner, name, item.span)
+    return EventMeasure(_KINDS[call[0].upper], None if is_star else inner, name, item.span)
 
 
 def _closes(call: Sequence[object]) -> bool:

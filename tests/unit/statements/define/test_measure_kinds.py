@@ -253,11 +253,13 @@ def test_the_short_form_of_a_cube_takes_them(connection: Connection) -> None:
     )
     connection.execute(
         "CREATE CUBE e FROM events DIMENSIONS (page) MEASURES (COUNT(*) AS n, BOOL_OR(paid) AS any_paid, "
-        "BIT_AND(bits) AS common, BIT_OR(bits)) ROLLUPS (MONTHLY (page))"
+        "EVERY(paid) AS all_paid, BIT_AND(bits) AS common, BIT_OR(bits)) ROLLUPS (MONTHLY (page))"
     )
-    aggregates = "page, bool_or({}) AS a, bit_and({}) AS b, bit_or(bits) AS c FROM {} GROUP BY page ORDER BY page"
-    expected = connection.execute("SELECT " + aggregates.format("paid", "bits", "events")).fetchall()
-    assert connection.execute("SELECT " + aggregates.format("any_paid", "common", "e")).fetchall() == expected
+    query = (
+        "SELECT page, some({}) AS a, every({}) AS e, bit_and({}) AS b, bit_or(bits) AS c FROM {} GROUP BY 1 ORDER BY 1"
+    )
+    expected = connection.execute(query.format("paid", "paid", "bits", "events")).fetchall()
+    assert connection.execute(query.format("any_paid", "all_paid", "common", "e")).fetchall() == expected
 
 
 def test_a_narrower_column_keeps_the_type_of_the_cube(connection: Connection) -> None:
