@@ -252,7 +252,7 @@ def run(seed: int, engine: Engine | str, path: Path, steps: int = 6) -> None:
 @pytest.mark.share(1)
 @pytest.mark.parametrize("part", range(6))
 def test_queries_return_what_the_base_holds(part: int, tmp_path: Path) -> None:
-    for seed in share(range(part, 150, 6), 12):
+    for seed in share(range(part, 150, 6), 25):
         run(seed, "duckdb", tmp_path / str(seed))
 
 
