@@ -58,7 +58,7 @@ def _united_keys(node: exp.Expr, measure: Measure, select: exp.Select, subject: 
 def _free_keys(node: exp.Expr, select: exp.Select, keys: Iterable[str], is_key: _IsKey) -> list[str]:
     """Returns the keys of which the group, or the window, of an aggregate may have several values."""
     window = node.find_ancestor(exp.Window, exp.Select) if in_window(node) else None
-    groups = list(_group_keys(select) if window is None else window.args.get("partition_by") or ())
+    groups = list(_group_keys(select) if window is None else _partition_keys(window, select))
     conditions: list[exp.Expr] = []
     tests = [select.args.get("where"), node.parent.expression if isinstance(node.parent, exp.Filter) else None]
     for where in tests:
@@ -157,6 +157,15 @@ def _group_keys(select: exp.Select) -> Iterator[exp.Expr]:
             yield key
             if isinstance(key, exp.Column) and not key.table and key.name.lower() in items:
                 yield items[key.name.lower()]
+
+
+def _partition_keys(window: exp.Expr, select: exp.Select) -> Iterator[exp.Expr]:
+    """Yields the expressions of PARTITION BY, also of the window of WINDOW that a window names."""
+    yield from window.args.get("partition_by") or ()
+    name = window.alias.lower()
+    for named in select.args.get("windows") or ():
+        if name and named.name.lower() == name:
+            yield from named.args.get("partition_by") or ()
 
 
 def _is_dimension(node: exp.Expr, name: str, is_key: _IsKey) -> bool:

@@ -137,6 +137,7 @@ BITMAPS = "bitmap_count(bitmap_or_agg(ids))"
         f"SELECT bucket, page, {BITMAPS} FROM v GROUP BY bucket, GROUPING SETS ((page), ())",
         "SELECT b, bitmap_count(bitmap_or_agg(i)) FROM (SELECT bucket AS b, ids AS i FROM v) GROUP BY b",
         "SELECT bitmap_count(bitmap_or_agg(ids) OVER (PARTITION BY bucket)) FROM v",
+        "SELECT bitmap_count(bitmap_or_agg(ids) OVER w) FROM v WINDOW w AS (PARTITION BY bucket)",
         f"SELECT v.bucket, {BITMAPS} FROM v JOIN (SELECT 1L AS bucket) x ON x.bucket = v.bucket GROUP BY v.bucket",
         f"SELECT {BITMAPS} FROM v WHERE bucket = -1",
         f"SELECT {BITMAPS} FROM v WHERE bucket IN (1)",
@@ -172,6 +173,8 @@ def test_bitmaps_of_one_bucket_are_united(world: Connection, query: str) -> None
         f"SELECT page FROM v GROUP BY page ORDER BY {BITMAPS}",
         f"SELECT page FROM v GROUP BY page HAVING {BITMAPS} > 1",
         "SELECT bitmap_count(bitmap_or_agg(ids) OVER (PARTITION BY page)) FROM v",
+        "SELECT bitmap_count(bitmap_or_agg(ids) OVER w) FROM v WINDOW w AS (PARTITION BY page), "
+        "x AS (PARTITION BY bucket)",
         "SELECT p, bitmap_count(bitmap_or_agg(i)) FROM (SELECT page AS p, bucket AS b, ids AS i FROM v) GROUP BY p",
         f"SELECT x.bucket, {BITMAPS} FROM v JOIN (SELECT 1L AS bucket) x ON true GROUP BY x.bucket",
         "SELECT bitmap_count(bitmap_and_agg(ids)) FROM v",
