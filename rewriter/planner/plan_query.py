@@ -180,8 +180,7 @@ def _plan_cubes(query: QueryPlanning) -> None:
             query.cube_readings.append(
                 Reading(uses, query.branches.get(id(source.node)), unread, start=source.span.start)
             )
-    judged = {id(block.select) for block in resolved.blocks if block.cubes}
-    refuse_united_outside(query.text, [source.cube for block in resolved.blocks for source in block.cubes], judged)
+    refuse_united_outside(query.text, resolved.blocks)
     query.edits += [edit for block in resolved.blocks if block.shows_texts for edit in shown_edits(query.text, block)]
     query.edits += [edit for counted in resolved.counted for edit in counted_rows_edits(query.text, counted)]
 

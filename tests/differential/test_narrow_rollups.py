@@ -300,12 +300,12 @@ def _roll_up_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """REFRESH computes BIT_AND measures by BIT_OR."""
     plain = refresh_fact.rolled_up
 
-    def rolled_up(measures: Sequence[Measure], number: int, value: Callable[[int], str]) -> str:
+    def rolled_up(measures: Sequence[Measure], number: int, value: Callable[[int], str], edge: str) -> str:
         wrong = [
             replace(measure, aggregate=Aggregate.BIT_OR) if measure.aggregate is Aggregate.BIT_AND else measure
             for measure in measures
         ]
-        return plain(wrong, number, value)
+        return plain(wrong, number, value, edge)
 
     monkeypatch.setattr(refresh_fact, "rolled_up", rolled_up)
 

@@ -437,13 +437,33 @@ class Measure:
         return "double" if self.aggregate is Aggregate.SUM and self.type == "float" else self.type
 
 
-def rolled_up(measures: Sequence[Measure], number: int, value: Callable[[int], str]) -> str:
-    """Returns a measure rolled up, as Spark SQL. ``value`` returns the SQL of a measure by its number."""
-    function, order = measures[number].aggregate.rollup_function, measures[number].ordered_by
-    if order is None:
-        return f"{function}({value(number)})"
-    (time,) = (n for n, measure in enumerate(measures) if measure.name.lower() == order.lower())
-    return f"{function}({value(number)}, {value(time)})"
+def rolled_up(measures: Sequence[Measure], number: int, value: Callable[[int], str], edge: str) -> str:
+    """Returns a measure rolled up, as Spark SQL. ``value`` returns the SQL of a measure by its number, and ``edge`` is
+    what ``edge_of`` computes for a LAST or FIRST one: of values with the same time, LAST takes the greatest, and FIRST
+    the least one.
+    """
+    measure = measures[number]
+    if measure.ordered_by is None:
+        return f"{measure.aggregate.rollup_function}({value(number)})"
+    time = value(_number_of(measures, measure.ordered_by))
+    return f"{_EDGES[measure.aggregate]}(CASE WHEN {time} = {edge} THEN {value(number)} END)"
+
+
+def edge_of(measures: Sequence[Measure], number: int, value: Callable[[int], str], groups: str) -> str | None:
+    """Returns the newest or oldest time of a LAST or FIRST measure in the group of a row; ``None`` for the others."""
+    measure = measures[number]
+    if measure.ordered_by is None:
+        return None
+    time = value(_number_of(measures, measure.ordered_by))
+    return f"{_EDGES[measure.aggregate]}({time}) OVER (PARTITION BY {groups})"
+
+
+_EDGES = {Aggregate.LAST: "MAX", Aggregate.FIRST: "MIN"}
+
+
+def _number_of(measures: Sequence[Measure], name: str) -> int:
+    (number,) = (n for n, measure in enumerate(measures) if measure.name.lower() == name.lower())
+    return number
 
 
 @dataclass(frozen=True)

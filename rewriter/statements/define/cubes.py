@@ -11,6 +11,7 @@ from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measur
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube
 from rewriter.grammar.families.facts import DropFact
+from rewriter.grammar.statement_parts import refuse_duplicates
 from rewriter.planner.rewrite.count_rewrites import ambiguity, declaration_hint
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
@@ -119,7 +120,10 @@ def _check_measure(column: CubeColumn, by_name: dict[str, CubeColumn]) -> None:
         )
     if column.role == "SUM" and not column.type.startswith(_NUMBERS):
         raise _invalid_cube(f"A {column.type} cannot be summed.", column.span, "Give the measure a numeric type.")
-    if column.role in ("MIN", "MAX") and column.type.startswith(("array", "map", "struct", "binary")):
+    nested = ("array", "map", "struct", "variant")
+    if (column.role in ("MIN", "MAX") and column.type.startswith((*nested, "binary"))) or (
+        column.role in ("LAST", "FIRST") and column.type.startswith(nested)
+    ):
         raise _invalid_cube(
             f"A {column.type} does not support {column.role}.", column.span, "Give the measure a plain type."
         )
@@ -170,6 +174,13 @@ def _check_order(column: CubeColumn, by_name: dict[str, CubeColumn]) -> None:
             column.span,
             f"Declare {column.ordered_by} TIMESTAMP MEASURE {kind}: the time of each value of {column.name}.",
         )
+    if column.not_null and not order.not_null:
+        raise _invalid_cube(
+            f"The measure {column.name} is NOT NULL, but rows without {order.name} have none.",
+            column.span,
+            f"Declare {order.name} NOT NULL, too.",
+        )
+    refuse_duplicates([(name, column.span) for name in column.per], str.lower)
     for name in column.per:
         if name.lower() not in by_name or by_name[name.lower()].role != "DIMENSION":
             raise _invalid_cube(

@@ -14,7 +14,7 @@ from rewriter.catalog.commit.external_file_changes import recorded_digest
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.changes import AcceptPartitions, RejectPartitions
 from rewriter.catalog.model.key_ranges import merge_ranges
-from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Partition, Table, rolled_up
+from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Partition, Table, edge_of, rolled_up
 from rewriter.catalog.model.proofs import BY_COMPARISON
 from rewriter.errors import Error
 from rewriter.exec.engine import EngineQuery
@@ -195,10 +195,13 @@ def _template(comparison: Comparison) -> SqlTemplate:
     groups = ["t", *dimensions]
     inner_items = [*groups, *(f"COUNT(CASE WHEN s = {side} THEN 1 END) AS r{side}" for side in (0, 1))]
     outer_items = [*groups, "r0", "r1"]
-    agree = ["r0 > 0", "r1 > 0"]
+    agree, edges = ["r0 > 0", "r1 > 0"], []
     for number, measure in enumerate(comparison.measures):
         for side in (0, 1):
-            value = rolled_up(comparison.measures, number, partial(_of_side, side))
+            of_side, edge = partial(_of_side, side), f"w{side}{number}"
+            value = rolled_up(comparison.measures, number, of_side, edge)
+            newest = edge_of(comparison.measures, number, of_side, ", ".join(groups))
+            edges += [] if newest is None else [f", {newest} AS {edge}"]
             inner_items.append(f"{value} AS v{side}{number}")
         equality = f"v0{number} <=> v1{number}"
         if measure.aggregate is Aggregate.SUM and measure.rollup_type == "double":
@@ -211,11 +214,11 @@ def _template(comparison: Comparison) -> SqlTemplate:
         outer_items += [f"v0{number}", f"v1{number}", f"{equality} AS e{number}"]
         agree.append(equality)
     parts: list[str | TableToken] = [
-        f"SELECT {', '.join(outer_items)} FROM (SELECT {', '.join(inner_items)} FROM (",
+        f"SELECT {', '.join(outer_items)} FROM (SELECT {', '.join(inner_items)} FROM (SELECT *{''.join(edges)} FROM (",
         *_side(comparison, comparison.base, 0),
         " UNION ALL ",
         *_side(comparison, comparison.other, 1),
-        f") AS sides GROUP BY {', '.join(groups)}) AS compared WHERE NOT ({' AND '.join(agree)}) "
+        f") AS rows) AS sides GROUP BY {', '.join(groups)}) AS compared WHERE NOT ({' AND '.join(agree)}) "
         f"ORDER BY {', '.join(groups)}",
     ]
     return SqlTemplate(tuple(parts))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rewriter.catalog.commit.refresh_claims import ClaimRequest
 from rewriter.catalog.facts.time_binding import time_values
 from rewriter.catalog.model.changes import PartitionWrite, WritePartitions
-from rewriter.catalog.model.objects import Column, Cube, Fact, PartitionValues, Table, rolled_up
+from rewriter.catalog.model.objects import Column, Cube, Fact, PartitionValues, Table, edge_of, rolled_up
 from rewriter.errors import ConflictError, DataError, Error, InternalError
 from rewriter.exec.engine import Write, WrittenFile
 from rewriter.grammar.families import timelines as s
@@ -495,7 +495,10 @@ def _rollup_query(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence
         values |= _time_texts(layouts[time], start_name)
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in types.items()} | values
     items = [f"{values[column.name.lower()]} AS {quote_identifier(column.name)}" for column in table.all_columns]
-    rolled = [f"{rolled_up(measures, number, 'm{}'.format)} AS v{number}" for number in range(len(measures))]
+    numbers, keys = range(len(measures)), ", ".join(groups)
+    rolled = [f"{rolled_up(measures, number, 'm{}'.format, f'w{number}')} AS v{number}" for number in numbers]
+    edges = [edge_of(measures, number, "m{}".format, keys) for number in numbers]
+    newest = "".join(f", {edge} AS w{number}" for number, edge in enumerate(edges) if edge is not None)
     cut = {time: period_start(stored.period, time, arms, calendar) for time in starts}
     start_items = [f"{cut[time]} AS {start}" for time, start in starts.items()]
     start_items += [f"{quote_identifier(column.name)} AS d{number}" for number, column in enumerate(dimensions)]
@@ -503,9 +506,9 @@ def _rollup_query(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence
     columns = [*starts, *(column.name for column in dimensions), *(measure.name for measure in measures)]
     parts: list[str | TableToken] = [
         f"SELECT {', '.join(items)} FROM (SELECT {', '.join([*groups, *rolled])} FROM "
-        f"(SELECT {', '.join(start_items)} FROM ",
+        f"(SELECT *{newest} FROM (SELECT {', '.join(start_items)} FROM ",
         *relation(arms, cube, columns),
-        f" AS base) AS plain GROUP BY {', '.join(groups)}) AS rolled",
+        f" AS base) AS rows) AS plain GROUP BY {', '.join(groups)}) AS rolled",
     ]
     return SqlTemplate(tuple(parts))
 

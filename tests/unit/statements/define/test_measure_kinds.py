@@ -190,6 +190,8 @@ def test_bitmaps_of_one_bucket_are_united(world: Connection, query: str) -> None
         "SELECT bitmap_count(bitmap_or_agg(i)) FROM (SELECT page AS bucket, bitmap_or_agg(ids) AS i FROM v "
         "GROUP BY page, v.bucket) GROUP BY bucket",
         "SELECT page, bitmap_count(bitmap_or_agg(i)) FROM by_bucket GROUP BY page",
+        "SELECT k, bitmap_count(bitmap_or_agg(x)) FROM (SELECT a.bucket AS k, b.ids AS x FROM v a JOIN v b "
+        "ON a.page = b.page) GROUP BY k",
         "WITH w(b, i) AS (SELECT bucket, bitmap_or_agg(ids) FROM v GROUP BY bucket) "
         "SELECT bitmap_count(bitmap_or_agg(i)) FROM w",
         "SELECT bitmap_count(bitmap_or_agg(i)) FROM (SELECT bucket, bitmap_or_agg(ids) FROM v GROUP BY 1) AS x(b, i)",
@@ -327,6 +329,9 @@ def test_the_newest_value_of_a_series(stocks: Connection, range_: tuple[str, str
         "SELECT a, b, max_by(v, c) FROM (SELECT shop AS a, product AS b, stock AS v, counted AS c FROM s "
         f"WHERE {JANUARY}) GROUP BY a, b",
         f"SELECT shop, product, reason, {LAST} FROM s WHERE {JANUARY} GROUP BY shop, product, ROLLUP (reason)",
+        f"SELECT shop, product, SUM({LAST}) OVER (PARTITION BY shop) FROM s WHERE {JANUARY} GROUP BY shop, product",
+        "SELECT shop, SUM(stock) FROM (SELECT shop, product, max_by(stock, counted) AS stock FROM s "
+        f"WHERE {JANUARY} GROUP BY shop, product) GROUP BY shop",
     ],
 )
 def test_groups_of_one_series(stocks: Connection, query: str) -> None:
@@ -347,6 +352,15 @@ def test_groups_of_one_series(stocks: Connection, query: str) -> None:
         "SELECT SUM(stock) FROM s",
         "SELECT shop, product, SUM(stock) FROM s GROUP BY shop, product",
         "SELECT shop, product, SUM(CASE WHEN reason = 'r1' THEN opening ELSE 0 END) FROM s GROUP BY shop, product",
+        "SELECT try_sum(stock) FROM s",
+        f"SELECT product, {LAST} FROM s WHERE shop = 1 GROUP BY product",
+        "SELECT SUM(stock) FROM (SELECT DISTINCT stock, counted FROM s)",
+        "SELECT SUM(x) FROM (SELECT stock AS x FROM s UNION ALL SELECT 0)",
+        "WITH w AS (SELECT stock FROM s LIMIT 100) SELECT SUM(stock) FROM w",
+        "SELECT max_by(stock, counted) FROM (SELECT DISTINCT stock, counted FROM s)",
+        "SELECT a, max_by(v, c) FROM (SELECT shop AS a, stock AS v, counted AS c FROM s ORDER BY 1 LIMIT 9) GROUP BY a",
+        "SELECT k, p, max_by(x, y) FROM (SELECT a.shop AS k, a.product AS p, b.stock AS x, b.counted AS y FROM s a "
+        "JOIN s b ON a.reason = b.reason) GROUP BY k, p",
     ],
 )
 def test_several_series_are_not_united(stocks: Connection, query: str) -> None:
@@ -405,6 +419,9 @@ def test_an_insert_of_last_values_is_proven(tmp_path: Path, choice: str, is_prov
         "x INT MEASURE LAST BY latest PER (z)",
         "x INT MEASURE LAST BY latest PER (latest)",
         "x INT MEASURE LAST BY t PER (d)",
+        "x INT MEASURE LAST BY latest PER (d) NOT NULL",
+        "x MAP<STRING, INT> MEASURE LAST BY latest PER (d)",
+        "x STRUCT<a: INT> MEASURE FIRST BY earliest PER (d)",
     ],
 )
 def test_series_that_do_not_fit(stocks: Connection, measure: str) -> None:
@@ -413,7 +430,9 @@ def test_series_that_do_not_fit(stocks: Connection, measure: str) -> None:
 
 
 def test_a_series_has_a_time_and_dimensions(stocks: Connection) -> None:
-    for measure in ("x INT MEASURE LAST", "x INT MEASURE MAX BY y PER (d)", "x INT MEASURE LAST BY y"):
+    for measure in (
+        "x INT MEASURE LAST", "x INT MEASURE MAX BY y PER (d)", "x INT MEASURE LAST BY y",
+    ):  # fmt: skip
         assert condition(stocks, f"CREATE CUBE w (d STRING, {measure}, t TIMESTAMP TIME)") == "PARSE_SYNTAX_ERROR"
 
 
@@ -439,3 +458,44 @@ def test_a_differing_bitmap_is_shown_by_its_bits(connection: Connection) -> None
     assert row[5] == "ids"
     assert re.fullmatch("4,096 bytes, [0-9]+ bits set", row[6])
     assert row[7] == "4,096 bytes, 1 bits set"
+
+
+def test_a_measure_in_a_condition_is_not_added_up(stocks: Connection) -> None:
+    query = f"SELECT SUM(CASE WHEN stock > 500 THEN 1 ELSE 0 END) FROM s WHERE {JANUARY}"
+    of_base = query.replace(" FROM s", " FROM h").replace(JANUARY, "true")
+    assert stocks.execute(query).fetchall() == stocks.execute(of_base).fetchall()
+
+
+def test_a_column_of_a_table_may_have_the_name_of_a_measure(stocks: Connection) -> None:
+    query = (
+        f"SELECT x.shop, x.v, y.n FROM (SELECT shop, SUM(v) AS v FROM (SELECT shop, product, {LAST} AS v FROM s "
+        f"WHERE {JANUARY} GROUP BY shop, product) GROUP BY shop) x JOIN (SELECT shop, SUM(stock) AS n FROM h GROUP BY "
+        "shop) y ON x.shop = y.shop"
+    )
+    assert len(stocks.execute(query).fetchall()) == 3
+
+
+@pytest.mark.parametrize("order", [(2, 1, 0), (0, 1, 2), (1, 2, 0)])
+def test_of_values_with_one_time_a_rollup_has_the_greatest(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """CHECK FACT, and proofs of queries, compute the same one."""
+    with rewriter.connect(tmp_path / "w", engine="duckdb") as connection:
+        for statement in (
+            "CREATE CUBE s (shop STRING, counted TIMESTAMP MEASURE MAX, stock INT MEASURE LAST BY counted PER (shop), "
+            "opened TIMESTAMP MEASURE MIN, opening INT MEASURE FIRST BY opened PER (shop), t TIMESTAMP TIME)",
+            "CREATE TABLE h (shop STRING, counted TIMESTAMP, stock INT, opened TIMESTAMP, opening INT) "
+            "PARTITIONED BY (dt STRING)",
+            "CREATE FACT f OF CUBE s STORED IN (TABLE h PERIOD HOURLY PARTITIONED BY t AS (dt)) ROLLUPS (DAILY, MONTHLY)",
+        ):
+            connection.execute(statement)
+        at = "TIMESTAMP '2024-01-01 00:00:00'"
+        for value in order:
+            connection.execute(f"INSERT INTO h VALUES ('a', {at}, {value}, {at}, {value}, '2024-01-01-0{value}')")
+        connection.execute("ALTER FACT f MARK COMPLETE FROM '2024-01-01' TO '2024-02-01'")
+        connection.execute("REFRESH FACT f")
+        assert {row[8] for row in connection.execute("CHECK FACT f").fetchall()} == {"agrees"}
+        connection.execute("SET rewriter.verify = 100%")
+        connection.execute("SET rewriter.verify_when = before")
+        cursor = connection.execute(f"SELECT shop, {LAST}, {FIRST} FROM s WHERE {JANUARY} GROUP BY shop")
+        assert cursor.fetchall() == [("a", 2, 0)]
+        assert not cursor.warnings
+        assert connection.execute("SHOW UNPROVEN PARTITIONS OF f").fetchall() == []
