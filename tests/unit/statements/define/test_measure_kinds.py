@@ -484,7 +484,8 @@ def test_of_values_with_one_time_a_rollup_has_the_greatest(tmp_path: Path, order
             "opened TIMESTAMP MEASURE MIN, opening INT MEASURE FIRST BY opened PER (shop), t TIMESTAMP TIME)",
             "CREATE TABLE h (shop STRING, counted TIMESTAMP, stock INT, opened TIMESTAMP, opening INT) "
             "PARTITIONED BY (dt STRING)",
-            "CREATE FACT f OF CUBE s STORED IN (TABLE h PERIOD HOURLY PARTITIONED BY t AS (dt)) ROLLUPS (DAILY, MONTHLY)",
+            "CREATE FACT f OF CUBE s STORED IN (TABLE h PERIOD HOURLY PARTITIONED BY t AS (dt)) "
+            "ROLLUPS (DAILY, MONTHLY)",
         ):
             connection.execute(statement)
         at = "TIMESTAMP '2024-01-01 00:00:00'"
