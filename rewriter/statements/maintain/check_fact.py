@@ -199,10 +199,9 @@ def _template(comparison: Comparison) -> SqlTemplate:
     for number, measure in enumerate(comparison.measures):
         for side in (0, 1):
             of_side, edge = partial(_of_side, side), f"w{side}{number}"
-            value = rolled_up(comparison.measures, number, of_side, edge)
+            inner_items.append(f"{rolled_up(comparison.measures, number, of_side, edge)} AS v{side}{number}")
             newest = edge_of(comparison.measures, number, of_side, ", ".join(groups))
             edges += [] if newest is None else [f", {newest} AS {edge}"]
-            inner_items.append(f"{value} AS v{side}{number}")
         equality = f"v0{number} <=> v1{number}"
         if measure.aggregate is Aggregate.SUM and measure.rollup_type == "double":
             inner_items.append(f"SUM(CASE WHEN s = 0 THEN ABS(m{number}) END) AS a{number}")
