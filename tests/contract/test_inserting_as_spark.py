@@ -204,3 +204,12 @@ def test_a_random_source_is_read_once(tmp_path: Path, spark: SparkEngine) -> Non
             f"{empty} INSERT INTO u PARTITION (p='c') SELECT id, items[0] INSERT INTO u SELECT 1, 'x', items[0]"
         )
         assert said(session, "SHOW PARTITIONS u") == ["p=a", "p=b", "p=c"]
+
+
+def test_a_struct_that_is_null_beside_a_literal(tmp_path: Path, spark: SparkEngine) -> None:
+    """The fields of a literal are never NULL; those of the column may be."""
+    with Session(tmp_path / "w", spark) as session:
+        session.execute("CREATE TABLE p (a STRUCT<x: INT, y: STRING>) PARTITIONED BY (dt STRING)")
+        session.execute("INSERT INTO p VALUES (named_struct('x', 1, 'y', 'q'), 'd1'), (NULL, 'd1')")
+        rows = session.execute("SELECT a FROM p ORDER BY a").fetch()
+    assert rows == [(None,), ({"x": 1, "y": "q"},)]

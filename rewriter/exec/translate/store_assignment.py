@@ -51,8 +51,9 @@ def assign(sql: str, source_type: str, column: Column, dialect: Dialect) -> str:
     try:
         source, target = parse_type(source_type), parse_type(column.type)
     except NotSupportedError:
-        # The fields get the declared names: files are read by them.
-        return sql if source_type == column.type else f"CAST({sql} AS {column.type})"
+        # The fields get the declared names, by which files are read, and may be NULL: those of a literal are not.
+        is_same = source_type == column.type and (dialect is DUCKDB or "struct" not in column.type)
+        return sql if is_same else f"CAST({sql} AS {column.type})"
     converted = _converted(sql, source, target, column, dialect)
     if target.length is None:
         return converted
