@@ -506,9 +506,9 @@ def _rollup_query(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence
     columns = [*starts, *(column.name for column in dimensions), *(measure.name for measure in measures)]
     parts: list[str | TableToken] = [
         f"SELECT {', '.join(items)} FROM (SELECT {', '.join([*groups, *rolled])} FROM "
-        f"(SELECT *{newest} FROM (SELECT {', '.join(start_items)} FROM ",
+        f"{f'(SELECT *{newest} FROM ' * bool(newest)}(SELECT {', '.join(start_items)} FROM ",
         *relation(arms, cube, columns),
-        f" AS base) AS rows) AS plain GROUP BY {', '.join(groups)}) AS rolled",
+        f" AS base){' AS rows)' * bool(newest)} AS plain GROUP BY {', '.join(groups)}) AS rolled",
     ]
     return SqlTemplate(tuple(parts))
 
