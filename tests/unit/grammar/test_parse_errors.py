@@ -40,7 +40,7 @@ SYNTAX = [
     (
         "CREATE CUBE c (a int MEASURE «AVG»)",
         "near 'AVG'",
-        "BOOL_AND, BOOL_OR, COUNT, MAX, MIN, SUM.",
+        "BOOL_AND, BOOL_OR, COUNT, FIRST, LAST, ….",
     ),
     ("CREATE FACT f OF CUBE c STORED IN («)»", "near ')'", "PERIOD"),
     (
