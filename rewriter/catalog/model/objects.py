@@ -446,7 +446,7 @@ def rolled_up(measures: Sequence[Measure], number: int, value: Callable[[int], s
     if measure.ordered_by is None:
         return f"{measure.aggregate.rollup_function}({value(number)})"
     time = value(_number_of(measures, measure.ordered_by))
-    return f"{_EDGES[measure.aggregate]}(CASE WHEN {time} = {edge} THEN {value(number)} END)"
+    return f"{KINDS_OF_ORDER[measure.aggregate].value}(CASE WHEN {time} = {edge} THEN {value(number)} END)"
 
 
 def edge_of(measures: Sequence[Measure], number: int, value: Callable[[int], str], groups: str) -> str | None:
@@ -455,10 +455,11 @@ def edge_of(measures: Sequence[Measure], number: int, value: Callable[[int], str
     if measure.ordered_by is None:
         return None
     time = value(_number_of(measures, measure.ordered_by))
-    return f"{_EDGES[measure.aggregate]}({time}) OVER (PARTITION BY {groups})"
+    return f"{KINDS_OF_ORDER[measure.aggregate].value}({time}) OVER (PARTITION BY {groups})"
 
 
-_EDGES = {Aggregate.LAST: "MAX", Aggregate.FIRST: "MIN"}
+#: The kind of the measure with the time of a LAST or FIRST value, which is the newest or the oldest one.
+KINDS_OF_ORDER: Mapping[Aggregate, Aggregate] = {Aggregate.LAST: Aggregate.MAX, Aggregate.FIRST: Aggregate.MIN}
 
 
 def _number_of(measures: Sequence[Measure], name: str) -> int:

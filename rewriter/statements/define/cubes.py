@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import CreateObject, DropObject
-from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Table, seen_from
+from rewriter.catalog.model.objects import KINDS_OF_ORDER, Aggregate, Column, Cube, Fact, Measure, Table, seen_from
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube
 from rewriter.grammar.families.facts import DropFact
@@ -159,13 +159,12 @@ def _check_measure(column: CubeColumn, by_name: dict[str, CubeColumn]) -> None:
         )
 
 
-#: The kinds of the measures with the times of LAST and FIRST values, and the types of these times.
-_KIND_OF_ORDER = {"LAST": "MAX", "FIRST": "MIN"}
+#: The types of the times of LAST and FIRST values.
 _TYPES_OF_ORDER = ("timestamp", "date", "tinyint", "smallint", "int", "bigint")
 
 
 def _check_order(column: CubeColumn, by_name: dict[str, CubeColumn]) -> None:
-    kind = _KIND_OF_ORDER[column.role]
+    kind = KINDS_OF_ORDER[Aggregate(column.role)].value
     order = by_name.get((column.ordered_by or "").lower())
     if order is None or order.role != kind or order.type not in _TYPES_OF_ORDER:
         raise _invalid_cube(
