@@ -47,7 +47,7 @@ from rewriter.exec.translate.expressions import (
     functions,
 )
 from rewriter.exec.translate.grouping_sets import ALL_KEYS
-from rewriter.exec.translate.math_functions import literal_int
+from rewriter.exec.translate.math_functions import bits_of_bitmap, literal_int
 
 # LISTAGG and STRING_AGG. Without WITHIN GROUP, the order of the texts is not defined, on either engine.
 
@@ -497,12 +497,7 @@ def _bitmap_of_positions(e: Expressions, value: Typed, node: exp.Expr) -> tuple[
 
 def _bitmap_of_bitmaps(template: str) -> _Rule:
     def rule(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
-        if value.type != BINARY:
-            e.text.wrong(
-                f"{str(e.text.called(node)).upper()} takes a BINARY, not {value.type.shown}.",
-                "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", node,
-            )  # fmt: skip
-        return template, f"rw_bitmap_bits({value.sql})", BINARY
+        return template, bits_of_bitmap(e, value, node), BINARY
 
     return rule
 

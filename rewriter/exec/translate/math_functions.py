@@ -33,6 +33,16 @@ def literal_int(e: Expressions, node: exp.Expr) -> int:
     return sign * int(str(literal.this))
 
 
+def bits_of_bitmap(e: Expressions, value: Typed, node: exp.Expr) -> str:
+    """Returns SQL for the BIT of a bitmap that a function takes. A value of another type is an error."""
+    if value.type != BINARY:
+        e.text.wrong(
+            f"{str(e.text.called(node)).upper()} takes a BINARY, not {value.type.shown}.",
+            "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", node,
+        )  # fmt: skip
+    return f"rw_bitmap_bits({value.sql})"
+
+
 def _number_argument(e: Expressions, node: exp.Expr, value: Typed) -> Typed:
     """Returns a number. A string or NULL becomes a DOUBLE."""
     if value.type in (STRING, VOID):
@@ -147,12 +157,7 @@ def _of_position(macro: str) -> Translation:
 
 def _bitmap_count(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value = e.translate(e.arguments(node, 1)[0], scope)
-    if value.type != BINARY:
-        e.text.wrong(
-            f"BITMAP_COUNT takes a BINARY, not {value.type.shown}.",
-            "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", node,
-        )  # fmt: skip
-    return Typed(f"bit_count(rw_bitmap_bits({value.sql}))", BIGINT, call("bitmap_count", value.name))
+    return Typed(f"bit_count({bits_of_bitmap(e, value, node)})", BIGINT, call("bitmap_count", value.name))
 
 
 FUNCTIONS = functions(
