@@ -24,10 +24,11 @@ server.connect({address!r})
 request = json.dumps([sys.argv[1:], dict(os.environ), os.getcwd()]).encode()
 socket.send_fds(server, [len(request).to_bytes(8, "big")], [0, 1, 2])
 server.sendall(request)
-process = int(server.recv(16))
+lines = server.makefile()  # Under load, the process and its exit code arrive together.
+process = int(lines.readline())
 for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, lambda number, frame: os.kill(process, number))
-sys.exit(int(server.recv(16) or b"1"))
+sys.exit(int(lines.readline() or 1))
 """
 
 #: What a statement on DuckDB imports. None of them may start a thread.
@@ -104,10 +105,10 @@ def _attend(connection: socket.socket) -> int:
         _become(arguments, environment, directory, streams)
     for stream in streams:
         os.close(stream)
-    connection.sendall(b"%d" % process)
+    connection.sendall(b"%d\n" % process)
     _, status = os.waitpid(process, 0)
     with contextlib.suppress(OSError):
-        connection.sendall(b"%d" % (os.waitstatus_to_exitcode(status) % 256))
+        connection.sendall(b"%d\n" % (os.waitstatus_to_exitcode(status) % 256))
     return 0
 
 
