@@ -20,10 +20,10 @@ from rewriter.certificate.expressions import ComputedExpressions, arms_in, perio
 from rewriter.certificate.periods import Range, floor, following, moment, to_clocks, transitions
 from rewriter.certificate.subqueries import (
     PROJECTION,
-    PURE,
     Projection,
     clauses_of,
     counterpart,
+    is_pure,
     offset_of_name,
 )
 from rewriter.lazy_dataclass import dataclass
@@ -205,7 +205,7 @@ def _copy_queries(tree: exp.Expr, kept: Set[str]) -> None:
     names = [cte.alias.lower() for cte in tree.find_all(exp.CTE)]
     for cte in ctes:
         query, clauses = cte.this, clauses_of(cte.this)
-        is_plain = all(isinstance(node, (*PURE, *PROJECTION)) for node in query.walk())
+        is_plain = all(is_pure(node) or isinstance(node, PROJECTION) for node in query.walk())
         if names.count(cte.alias.lower()) > 1 or not is_plain or clauses - {"expressions", "from_", "where"}:
             raise NotUnderstood(f"copies of the query {cte.alias}")
     for cte in ctes:

@@ -31,13 +31,14 @@ from rewriter.certificate.periods import (
     union,
 )
 from rewriter.certificate.subqueries import (
-    PURE,
     EnclosingQueries,
     clauses_of,
     conditions_in,
     counterpart,
     idempotent_kind,
     is_of_series,
+    is_pure,
+    keeps_precision,
 )
 from rewriter.lazy_dataclass import dataclass
 
@@ -372,7 +373,7 @@ class QueryBlock:
                 measure = self._measure(child.unnest())
                 if measure is None:
                     self._check(child, set(), in_where=False)
-                elif measure[2] != kind:
+                elif measure[2] != kind or not keeps_precision(node, measure):
                     raise Refuted(f"{kind} does not add up {measure[0]}, a measure {measure[2]}")
         elif isinstance(node, exp.AggFunc):
             self._check_aggregate(node)
@@ -389,7 +390,7 @@ class QueryBlock:
             self.refuse_split(ranges)
         elif isinstance(node, exp.Column):
             self._check_column(node, output)
-        elif isinstance(node, (*PURE, *_CLAUSES)) and not isinstance(node, exp.Subquery):
+        elif (is_pure(node) or isinstance(node, _CLAUSES)) and not isinstance(node, exp.Subquery):
             if isinstance(node, exp.Div) and not any(isinstance(child, exp.AggFunc) for child in node.walk()):
                 raise NotUnderstood(f"{node.sql('spark')}, over rollups")
             for child in node.iter_expressions():
@@ -408,8 +409,10 @@ class QueryBlock:
                 raise NotUnderstood(f"{column.sql('spark')} in a subquery, over rollups")
             if is_own:
                 self._check_column(column, set())
-        understood = (*PURE, exp.Exists, exp.Sum, exp.Count, exp.Min, exp.Max, exp.Avg)
-        if any(isinstance(part, exp.Func) and not isinstance(part, understood) for part in node.walk()):
+        understood = (exp.Exists, exp.Sum, exp.Count, exp.Min, exp.Max, exp.Avg)
+        if any(
+            isinstance(part, exp.Func) and not (is_pure(part) or isinstance(part, understood)) for part in node.walk()
+        ):
             raise NotUnderstood(f"a function in the subquery {node.sql('spark')[:80]}, over rollups")
 
     def _is_of_inner(self, column: exp.Column) -> bool:

@@ -13,7 +13,7 @@ from rewriter.certificate.evidence import NotUnderstood
 from rewriter.certificate.periods import FIRST, LAST, Range, intersection, union
 
 #: Expressions that compute a value from values alone.
-PURE = (
+_PURE = (
     exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT,
     exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.Between, exp.In, exp.Like, exp.ILike, exp.Is, exp.Case, exp.If,
     exp.Coalesce, exp.Upper, exp.Lower, exp.Trim, exp.Substring, exp.Concat, exp.DPipe, exp.Length, exp.Add, exp.Sub,
@@ -23,6 +23,8 @@ PURE = (
     exp.StartsWith, exp.EndsWith, exp.Contains, exp.Initcap, exp.Reverse, exp.StrPosition, exp.Distinct,
     exp.BitmapCount, exp.TsOrDsToDate, exp.TsOrDsAdd, exp.DateDiff, exp.StrToUnix,
 )  # fmt: skip
+#: Functions of sketches that compute a value from values alone, which sqlglot does not know.
+_OF_SKETCHES = frozenset(("theta_sketch_estimate", "theta_union", "theta_intersection", "theta_difference"))
 #: Aggregates for which a value counts once, however often it occurs, with the kind of measure that each adds up.
 _IDEMPOTENT: Mapping[type[exp.Expr], str] = {
     exp.Max: "MAX", exp.Min: "MIN", exp.LogicalAnd: "BOOL_AND", exp.LogicalOr: "BOOL_OR", exp.Any: "BOOL_OR",
@@ -34,6 +36,12 @@ PROJECTION = (
     exp.Quarter, exp.Month, exp.Day, exp.DayOfMonth, exp.DayOfWeek, exp.DayOfYear, exp.Hour, exp.Minute, exp.WeekOfYear,
     exp.LastDay, exp.TimeToStr, exp.TimeStrToTime, exp.TsOrDsToTimestamp, exp.Extract, exp.Interval, exp.Subquery,
 )  # fmt: skip
+
+
+def is_pure(node: exp.Expr) -> bool:
+    """Tests whether an expression computes a value from values alone."""
+    is_call = isinstance(node, exp.Anonymous) and not isinstance(node.parent, exp.Dot)
+    return isinstance(node, _PURE) or (is_call and node.name.lower() in _OF_SKETCHES)
 
 
 def clauses_of(node: exp.Expr) -> set[str]:
@@ -120,7 +128,9 @@ class Projection:
         more = clauses_of(source) - {"this", "db", "alias"}
         parts = [*inner.expressions, *filter(None, [inner.args.get("where")])]
         nodes = [node for part in parts for node in part.walk()]
-        is_plain = all(isinstance(node, (*PURE, *PROJECTION)) and not isinstance(node, exp.Query) for node in nodes)
+        is_plain = all(
+            (is_pure(node) or isinstance(node, PROJECTION)) and not isinstance(node, exp.Query) for node in nodes
+        )
         is_plain &= not any(any(node.args.values()) for node in nodes if isinstance(node, exp.Star))
         names = ("", source.alias_or_name.lower())
         is_plain &= all(n.table.lower() in names and not n.db for n in nodes if isinstance(n, exp.Column))
@@ -336,7 +346,20 @@ def idempotent_kind(node: exp.Expr) -> str | None:
     """Returns the kind of measure that MAX, EVERY and the like add up; ``None`` for any other expression."""
     if isinstance(node, exp.Anonymous) and len(node.expressions) == 1:
         return {"every": "BOOL_AND", "some": "BOOL_OR"}.get(node.name.lower())
+    if isinstance(node, exp.AnonymousAggFunc):
+        return "THETA_UNION"
     return None if node.expressions and isinstance(node, exp.AggFunc) else _IDEMPOTENT.get(type(node))
+
+
+def keeps_precision(node: exp.Expr, measure: Sequence[Any]) -> bool:
+    """Tests whether THETA_UNION_AGG keeps no more hashes than rollups of the measure have; true for other aggregates. A
+    measure is a list of the catalog: its precision is the tenth element.
+    """
+    if not isinstance(node, exp.AnonymousAggFunc):
+        return True
+    precision = node.expressions[1] if len(node.expressions) == 2 else exp.Literal.number(12)
+    is_literal = isinstance(precision, exp.Literal) and not precision.is_string and precision.name.isdigit()
+    return len(measure) > 9 and is_literal and int(precision.name) <= measure[9]
 
 
 def is_of_series(node: exp.Expr, measure: Sequence[Any] | None, order: Sequence[Any] | None) -> bool:

@@ -33,7 +33,7 @@ MEASURES = {"n": ("BIGINT", "COUNT"), "ms": ("BIGINT", "SUM"), "slowest": ("INT"
             "depth": ("BIGINT", "SUM"), "paid": ("BOOLEAN", "BOOL_OR"), "good": ("BOOLEAN", "BOOL_AND"),
             "flags": ("INT", "BIT_OR"), "mask": ("BIGINT", "BIT_AND"), "ids": ("BINARY", "BITMAP_OR"),
             "stamp": ("BIGINT", "MAX"), "level": ("INT", "LAST"), "began": ("BIGINT", "MIN"),
-            "opening": ("INT", "FIRST")}  # fmt: skip
+            "opening": ("INT", "FIRST"), "who": ("BINARY", "THETA_UNION")}  # fmt: skip
 TYPES = {**DIMENSIONS, **{name: type_ for name, (type_, _) in MEASURES.items()}}
 FORMS = {"HOURLY": "%Y-%m-%d-%H", "DAILY": "%Y-%m-%d", "MONTHLY": "%Y-%m"}
 AGGREGATES = ("COUNT(*)", "SUM(n)", "SUM(ms)", "MAX(slowest)", "AVG(depth)", "SUM(depth)", "COUNT(DISTINCT user_id)",
@@ -42,7 +42,9 @@ AGGREGATES = ("COUNT(*)", "SUM(n)", "SUM(ms)", "MAX(slowest)", "AVG(depth)", "SU
               "BOOL_AND(good) FILTER (WHERE country = 'c1')", "BOOL_AND(paid)", "BIT_OR(mask)", "BIT_AND(user_id)",
               "BITMAP_COUNT(BITMAP_OR_AGG(ids))", "HEX(BITMAP_OR_AGG(ids))", "MAX_BY(level, stamp)",
               "MIN_BY(opening, began)", "MAX_BY(level, stamp) FILTER (WHERE country = 'c1')",
-              "MAX_BY(level, began)")  # fmt: skip
+              "MAX_BY(level, began)", "HEX(THETA_UNION_AGG(who, 6))", "THETA_SKETCH_ESTIMATE(THETA_UNION_AGG(who, 5))",
+              "THETA_SKETCH_ESTIMATE(THETA_UNION_AGG(who))",
+              "HEX(THETA_UNION_AGG(who, 5) FILTER (WHERE user_id < 3))")  # fmt: skip
 KEYS = (*DIMENSIONS, "date_trunc('month', t)", "to_date(t)", "upper(page)", "concat(page, country)", "user_id % 2")
 CONDITIONS = ("page = 'p1'", "country IN ('c0', 'c2')", "user_id < 3", "country IS NULL", "page <> country")
 #: Items of views and subqueries that no query uses.
@@ -63,7 +65,7 @@ NEEDED = {
 ROLLED = {"n": "SUM(n)", "ms": "SUM(ms)", "slowest": "MAX(slowest)", "seen": "SUM(seen)", "depth": "SUM(depth)",
           "paid": "BOOL_OR(paid)", "good": "BOOL_AND(good)", "flags": "BIT_OR(flags)", "mask": "BIT_AND(mask)",
           "ids": "BITMAP_OR_AGG(ids)", "stamp": "MAX(stamp)", "level": "MAX_BY(level, stamp)", "began": "MIN(began)",
-          "opening": "MIN_BY(opening, began)"}  # fmt: skip
+          "opening": "MIN_BY(opening, began)", "who": "THETA_UNION_AGG(who, 6)"}  # fmt: skip
 
 
 class World:
@@ -81,10 +83,16 @@ class World:
             "depth BIGINT MEASURE SUM COUNTED BY seen, paid BOOLEAN MEASURE BOOL_OR, good BOOLEAN MEASURE BOOL_AND, "
             "flags INT MEASURE BIT_OR, mask BIGINT MEASURE BIT_AND, ids BINARY MEASURE BITMAP_OR BUCKETED BY user_id, "
             "stamp BIGINT MEASURE MAX, level INT MEASURE LAST BY stamp PER (user_id), began BIGINT MEASURE MIN, "
-            "opening INT MEASURE FIRST BY began PER (user_id), "
+            "opening INT MEASURE FIRST BY began PER (user_id), who BINARY MEASURE THETA_UNION PRECISION 6, "
             "t TIMESTAMP TIME)")  # fmt: skip
         run("CREATE TABLE positions (position INT, ids BINARY)")
         run("INSERT INTO positions SELECT CAST(id AS INT), bitmap_construct_agg(id) FROM range(9) GROUP BY id")
+        # Sets of up to 90 values, in sketches of other precisions than the measure's.
+        run("CREATE TABLE sketches (number INT, who BINARY)")
+        for precision in (5, 6, 9):
+            run(f"INSERT INTO sketches SELECT CAST(id % 9 AS INT) + {precision * 10}, "
+                f"theta_sketch_agg(id * (id % 9 + {precision}), {precision}) FROM range(810) "
+                "WHERE id % 9 > 1 OR id < 90 GROUP BY id % 9")  # fmt: skip
         run(f"CREATE TABLE hours ({_declared(TYPES)}) PARTITIONED BY (p STRING)")
         tables = ["TABLE hours PERIOD HOURLY PARTITIONED BY t AS (p)"]
         for number in range(source.randint(2, 5)):
@@ -130,7 +138,8 @@ class World:
                 source.randrange(10) if seen else None, source.choice((True, False, False, None)),
                 source.choice((True, True, False, None)), source.choice((None, 0, 1, 6, -1)),
                 source.choice((None, 7, 6, 12, -2)), source.choice((*range(9), None)), self._unique(),
-                source.choice((None, 3, 4, 50)), self._unique(), source.choice((None, 0, 8)), at,
+                source.choice((None, 3, 4, 50)), self._unique(), source.choice((None, 0, 8)),
+                source.choice((None, 50, 53, 58, 61, 65, 90, 94, 98)), at,
             ))  # fmt: skip
         return rows
 
@@ -142,10 +151,11 @@ class World:
     def _insert(self, rows: list[tuple[Any, ...]], mark: str = "") -> None:
         self.rows += rows
         shown = ", ".join(f"({', '.join(map(_literal, row[:-1]))}, '{row[-1]:%Y-%m-%d-%H}')" for row in rows)
-        names = ", ".join(name if name != "ids" else "i.ids" for name in TYPES)
+        joined = {"ids": "i.ids", "who": "s.who"}
+        names = ", ".join(joined.get(name, name) for name in TYPES)
         self.connection.execute(
             f"INSERT INTO hours {mark} SELECT {names}, p FROM VALUES {shown} AS v({', '.join(TYPES)}, p) "
-            "LEFT JOIN positions i ON i.position = v.ids"
+            "LEFT JOIN positions i ON i.position = v.ids LEFT JOIN sketches s ON s.number = v.who"
         )
 
     def step(self) -> None:
@@ -320,6 +330,16 @@ def _take_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(additivity, "rolls_up", rolls_up)
 
 
+def _take_any_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A union that keeps more hashes than rollups have is read from rollups."""
+    plain = additivity.rolls_up
+
+    def rolls_up(node: exp.Expr, measure: Measure) -> bool:
+        return plain(node, measure) or (isinstance(node, exp.AnonymousAggFunc) and measure.precision is not None)
+
+    monkeypatch.setattr(additivity, "rolls_up", rolls_up)
+
+
 def _take_any_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     """BOOL_AND of a BOOL_OR measure is read from rollups."""
     monkeypatch.setitem(additivity._IDEMPOTENT, exp.LogicalAnd, Aggregate.BOOL_OR)
@@ -331,6 +351,7 @@ def _take_any_kind(monkeypatch: pytest.MonkeyPatch) -> None:
         _roll_up_by_another,
         _take_any_kind,
         _take_any_order,
+        _take_any_precision,
         _serve_all,
         _compute_from_rollups,
         _compare_at_full_width,

@@ -336,6 +336,8 @@ def _cube_data(cube: Cube) -> dict[str, Any]:
 def _measure_data(measure: Measure) -> list[object]:
     kind, counter = measure.aggregate.value, measure.counted_by
     data: list[object] = [measure.name, measure.type, kind, counter, measure.not_null, measure.events]
+    if measure.precision is not None:
+        return [*data, None, None, (), measure.precision]
     if measure.ordered_by is not None:
         return [*data, None, measure.ordered_by, measure.per]
     return data if measure.bucketed_by is None else [*data, measure.bucketed_by]
@@ -343,7 +345,7 @@ def _measure_data(measure: Measure) -> list[object]:
 
 def _cube(id: int, name: str, data: dict[str, Any]) -> Cube:
     measures = tuple(
-        Measure(name, type_, Aggregate(role), *options[:5], *map(_names, options[5:]))
+        Measure(name, type_, Aggregate(role), *options[:5], *map(_names, options[5:6]), *options[6:])
         for name, type_, role, *options in data["measures"]
     )
     times, column_order = _names(data["times"]), _names(data["column_order"])

@@ -22,9 +22,9 @@ from rewriter.errors import InternalError, NotSupportedError
 from rewriter.exec.batch_stream import BatchStream, prefetch_rows
 from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
-from rewriter.exec.duckdb.macro_definitions import MacroDefinitions
 from rewriter.exec.duckdb.object_files import ObjectFileSystems
 from rewriter.exec.duckdb.own_errors import own_error
+from rewriter.exec.duckdb.own_functions import OwnFunctions
 from rewriter.exec.duckdb.relations import COPIED_FORMATS, FileSchemas, relation_select, with_relations
 from rewriter.exec.engine import (
     CLOSING_SECONDS,
@@ -96,7 +96,7 @@ class DuckDBEngine:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._database: duckdb.DuckDBPyConnection | None = None
-        self._macros: MacroDefinitions | None = None
+        self._macros: OwnFunctions | None = None
         self._spill: ScratchDirectory | None = None
         self._is_closed = False
         self._schemas = FileSchemas()
@@ -420,7 +420,7 @@ class DuckDBEngine:
             if self._database is None:
                 self._spill = ScratchDirectory("duckdb")
                 self._database = duckdb.connect(":memory:", config={"temp_directory": self._spill.path})
-                self._macros = MacroDefinitions(self._database.cursor())
+                self._macros = OwnFunctions(self._database.cursor())
             return self._database
 
 

@@ -144,10 +144,10 @@ class EvaluationDatabase:
     def __init__(self) -> None:
         import duckdb
 
-        from rewriter.exec.duckdb.macro_definitions import MacroDefinitions
+        from rewriter.exec.duckdb.own_functions import OwnFunctions
 
         self.connection = duckdb.connect(":memory:", config={"threads": 1, "temp_directory": ""})
-        self.macros = MacroDefinitions(self.connection.cursor())
+        self.macros = OwnFunctions(self.connection.cursor())
 
 
 _OPENING = threading.Lock()

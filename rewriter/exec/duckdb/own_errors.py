@@ -9,10 +9,12 @@ from rewriter.exec.engine import (
     disk_content,
 )
 
-#: Errors raised by ``error()`` in our SQL, and by casts of such texts in windows: anchored, because DuckDB quotes the
-#: SQL behind errors of its own.
+#: Errors raised by ``error()`` in our SQL, by casts of such texts in windows, and by our functions: anchored, because
+#: DuckDB quotes the SQL behind errors of its own.
 _OWN_ERROR = re.compile(
-    r"(?:[A-Za-z ]+ Error: )?(?:Could not convert string ')?\[([A-Z][A-Z_.]+)\] (.*?)(?:' to INT8.*)?$", re.DOTALL
+    r"(?:[A-Za-z ]+ Error: )?(?:Could not convert string '|Python exception [a-z ]+UDF: ValueError: )?"
+    r"\[([A-Z][A-Z_.]+)\] (.*?)(?:' to INT8.*)?$",
+    re.DOTALL,
 )
 #: A column of a subquery or a macro as the translation calls it.
 _INTERNAL_NAME = re.compile(r'[Cc]olumn "(?:s\d+\.)?(?:c\d+|[a-z])"')
@@ -32,6 +34,7 @@ _SQLSTATES = {
     "INVALID_ARRAY_INDEX_IN_ELEMENT_AT": "22003",
     "INVALID_INDEX_OF_ZERO": "22003",
     "INVALID_BITMAP_POSITION": "22003",
+    "THETA_INVALID_INPUT_SKETCH_BUFFER": "22000",
     "DATETIME_FIELD_OUT_OF_BOUNDS": "22023",
     "INSERT_WOULD_ROUND": "22003",
     "TIME_OUTSIDE_ORC": "22008",

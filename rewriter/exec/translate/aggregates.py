@@ -25,7 +25,7 @@ from rewriter.exec.sql_types import (
     duckdb_type,
     parse_type,
 )
-from rewriter.exec.translate import arrays, conditionals
+from rewriter.exec.translate import arrays, conditionals, theta_functions
 from rewriter.exec.translate.aggregate_calls import (
     Aggregate,
     AggregateCall,
@@ -532,6 +532,7 @@ _CALL_RULES: dict[str, AggregateRule] = {
     **_PERCENTILE_RULES,
     **RULES,
     **arrays.RULES,
+    **theta_functions.AGGREGATE_RULES,
     **_STRING_AGGREGATE_RULES,
 }
 #: The aggregates that are translated with DISTINCT.
@@ -721,6 +722,7 @@ FUNCTIONS = {
         *_PERCENTILE_LINES,
         *LINES,
         *arrays.LINES,
+        *theta_functions.AGGREGATE_LINES,
         *_STRING_AGGREGATE_LINES,
     ),
     **functions(_SECTION, ("grouping(key)", _grouping), ("grouping_id([key, …])", _grouping_id)),

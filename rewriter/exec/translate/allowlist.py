@@ -23,6 +23,7 @@ from rewriter.exec.translate import (
     operators,
     patterns,
     string_functions,
+    theta_functions,
     time_functions,
     windows,
 )
@@ -47,6 +48,7 @@ ALLOWED: Mapping[type[exp.Expr] | str, Allowed] = {
     **conditionals.NODES,
     **conditionals.FUNCTIONS,
     **math_functions.FUNCTIONS,
+    **theta_functions.FUNCTIONS,
     **math_functions.ROUNDING_FUNCTIONS,
     **arithmetic.TRY_ARITHMETIC_FUNCTIONS,
     **arithmetic.NODES,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -141,9 +142,10 @@ def _named(e: Expressions, node: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 def _definition(e: Expressions, window: exp.Expr, scope: Scope) -> _Definition:
-    parts = [
+    values = [
         e.comparable(e.translate(key, scope), key, "PARTITION BY") for key in window.args.get("partition_by") or ()
     ]
+    parts = [replace(value, sql=_without_error(value.sql)) for value in values]
     order, spec = window.args.get("order"), window.args.get("spec")
     sorted_values = [e.translate(key.this, scope) for key in order.expressions] if order is not None else []
     keys = [_key(e, key, value) for key, value in zip(order.expressions if order else (), sorted_values, strict=True)]
@@ -164,9 +166,16 @@ def _key(e: Expressions, sort_key: exp.Expr, value: Typed) -> Typed:
     e.allow_only(sort_key, "this", "desc", "nulls_first")
     nulls = "FIRST" if sort_key.args.get("nulls_first") else "LAST"
     direction = f"{'DESC' if sort_key.args.get('desc') else 'ASC'} NULLS {nulls}"
-    # DuckDB refuses error() there. A text that is no number fails as well, and TINYINT widens no other type.
-    sql = _DIVISION_BY_ZERO.sub(r"CAST(\1 AS TINYINT)", value.sql)
-    return Typed(f"{sql} {direction}", VOID, None if value.name is None else f"{value.name} {direction}")
+    return Typed(
+        f"{_without_error(value.sql)} {direction}", VOID, None if value.name is None else f"{value.name} {direction}"
+    )
+
+
+def _without_error(sql: str) -> str:
+    """Returns a key of a window without error(), which DuckDB refuses there: a cast of a text that is no number fails
+    as well, and TINYINT widens no other type.
+    """
+    return _DIVISION_BY_ZERO.sub(r"CAST(\1 AS TINYINT)", sql)
 
 
 _DIVISION_BY_ZERO = re.compile(r"error\(('\[[A-Z_]+\] Division by zero\.')\)")

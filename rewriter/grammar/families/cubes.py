@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.datatypes import check_type_depth
-from rewriter.grammar.statement_parts import Clause, Terminal, values_by_kind
+from rewriter.grammar.statement_parts import Clause, Terminal, values_by_kind, whole_number
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.unparse import (
     dropping,
@@ -33,10 +33,12 @@ cube_columns: "(" cube_column ("," cube_column)* ")"
 cube_column: NAME type                                                       -> dimension
            | NAME type TIME                                                  -> time_dimension
            | NAME type "MEASURE" _measure_kind _measure_option*              -> measure
-_measure_kind: COUNT | SUM | MIN | MAX | BOOL_AND | BOOL_OR | BIT_AND | BIT_OR | BITMAP_OR | LAST | FIRST
-_measure_option: counted_by | bucketed_by | ordered_by | events | not_null
+_measure_kind: COUNT | SUM | MIN | MAX | BOOL_AND | BOOL_OR | BIT_AND | BIT_OR | BITMAP_OR | THETA_UNION | LAST
+             | FIRST
+_measure_option: counted_by | bucketed_by | precision | ordered_by | events | not_null
 counted_by: COUNTED "BY" NAME
 bucketed_by: BUCKETED "BY" NAME
+precision: PRECISION NUMBER
 ordered_by: "BY" NAME PER names
 events: EVENTS
 not_null: NOT "NULL"
@@ -67,6 +69,7 @@ class CubeColumn:
     bucketed_by: str | None = None
     ordered_by: str | None = None
     per: tuple[str, ...] = ()
+    precision: int | None = None
     span: Span = field(default=Span(0, 0), compare=False)
 
 
@@ -106,6 +109,13 @@ def measure(name: Terminal, type_: str, aggregate: Terminal, *options: Clause) -
             position=name.span if bucket is None else next(o.span for o in options if o.kind == "BUCKETED BY"),
             hint="Write MEASURE BITMAP_OR BUCKETED BY a dimension that has bitmap_bucket_number(id).",
         )
+    precision = values.get("PRECISION")
+    if precision is not None and aggregate.type != "THETA_UNION":
+        raise ParseError(
+            f"PRECISION is only for a measure declared THETA_UNION, not {aggregate.type}.",
+            position=next(option.span for option in options if option.kind == "PRECISION"),
+            hint="PRECISION is the binary logarithm of how many hashes a sketch has: MEASURE THETA_UNION PRECISION 12.",
+        )
     order, per = values.get("BY", (None, ()))
     if (order is not None) is not (aggregate.type in ("LAST", "FIRST")):
         raise ParseError(
@@ -116,7 +126,9 @@ def measure(name: Terminal, type_: str, aggregate: Terminal, *options: Clause) -
             hint="Write MEASURE LAST BY a MAX measure of times PER (the dimensions of a series).",
         )
     not_null, events = "NOT NULL" in values, "EVENTS" in values
-    return CubeColumn(name.name, type_, aggregate.type, counter, not_null, events, bucket, order, per, span=name.span)
+    return CubeColumn(
+        name.name, type_, aggregate.type, counter, not_null, events, bucket, order, per, precision, span=name.span
+    )
 
 
 @builds("counted_by")
@@ -127,6 +139,14 @@ def counted_by(word: Terminal, name: Terminal) -> Clause:
 @builds("bucketed_by")
 def bucketed_by(word: Terminal, name: Terminal) -> Clause:
     return Clause("BUCKETED BY", name.name, word.span)
+
+
+@builds("precision")
+def precision(word: Terminal, number: Terminal) -> Clause:
+    precision = whole_number(number)
+    if precision is None:
+        raise ParseError(f"The precision {number.token.text} is not a whole number.", position=number.span)
+    return Clause("PRECISION", precision, word.span)
 
 
 @builds("ordered_by")
@@ -153,6 +173,7 @@ def cube_column_text(column: CubeColumn) -> str:
         "EVENTS" if column.events else None,
         f"COUNTED BY {quote_name(column.counted_by)}" if column.counted_by is not None else None,
         f"BUCKETED BY {quote_name(column.bucketed_by)}" if column.bucketed_by is not None else None,
+        f"PRECISION {column.precision}" if column.precision is not None else None,
         f"BY {quote_name(column.ordered_by)} PER {names_text(column.per)}" if column.ordered_by is not None else None,
         "NOT NULL" if column.not_null else None,
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.catalog.model.objects import Aggregate, Cube, Measure
+from rewriter.catalog.model.objects import DEFAULT_PRECISION, Aggregate, Cube, Measure
 from rewriter.catalog.model.wider_types import decimal_digits, decimal_sum
 from rewriter.errors import NotSupportedError
 from rewriter.lazy_dataclass import dataclass
@@ -54,6 +54,7 @@ _IDEMPOTENT: Mapping[type[exp.Expr], Aggregate] = {
     exp.BitwiseAndAgg: Aggregate.BIT_AND,
     exp.BitwiseOrAgg: Aggregate.BIT_OR,
     exp.BitmapOrAgg: Aggregate.BITMAP_OR,
+    exp.AnonymousAggFunc: Aggregate.THETA_UNION,
 }
 #: Aggregates that return the value of one row, with the kind of measure that each rolls up.
 _CHOOSING: Mapping[type[exp.Expr], Aggregate] = {exp.ArgMax: Aggregate.LAST, exp.ArgMin: Aggregate.FIRST}
@@ -160,8 +161,24 @@ def rolls_up(node: exp.Expr, measure: Measure) -> bool:
         order, is_plain = node.expression, isinstance(node.expression, exp.Column) and not node.expressions
         is_own = is_plain and order.name.lower() == (measure.ordered_by or "").lower()
         return is_own and _CHOOSING[type(node)] is measure.aggregate
+    if isinstance(node, exp.AnonymousAggFunc):
+        precision = union_precision(node)
+        return precision is not None and measure.precision is not None and precision <= measure.precision
     additive = _IDEMPOTENT.get(type(node), Aggregate.SUM if isinstance(node, exp.Sum) else None)
     return additive is not None and additive.rollup_function == measure.aggregate.rollup_function
+
+
+def union_precision(node: exp.Expr) -> int | None:
+    """Returns the precision of a THETA_UNION_AGG of a column; ``None`` where it is no literal, or of anything else."""
+    if not isinstance(node, exp.AnonymousAggFunc) or not node.expressions:
+        return None
+    value, *precision = node.expressions
+    if not isinstance(value, exp.Column) or len(precision) > 1:
+        return None
+    if not precision:
+        return DEFAULT_PRECISION
+    is_number = isinstance(precision[0], exp.Literal) and not precision[0].is_string and precision[0].name.isdigit()
+    return int(precision[0].name) if is_number else None
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -237,6 +254,8 @@ class _Verdict:
             self._sum(node)
         elif isinstance(node, exp.Avg) and not distinct:
             self._average(node)
+        elif isinstance(node, exp.AnonymousAggFunc):
+            self._union(node)
         elif type(node) in _IDEMPOTENT:
             self._idempotent(node, argument, _IDEMPOTENT[type(node)])
         elif type(node) in _CHOOSING:
@@ -327,6 +346,18 @@ class _Verdict:
             self._not_additive(f"{name} is additive only for a measure declared {aggregate.value}", node)
         elif node.expressions:
             self._not_additive(f"{name} of several values is not known to be additive", node)
+
+    def _union(self, node: exp.AnonymousAggFunc) -> None:
+        """Judges THETA_UNION_AGG: of a THETA_UNION measure, with at most its precision."""
+        value = node.expressions[0] if node.expressions else None
+        measure = self._subject.measure_of(value) if isinstance(value, exp.Column) else None
+        if measure is not None and rolls_up(node, measure):
+            self._aggregated_columns.add(id(value))
+        elif measure is None or measure.precision is None:
+            self._not_additive("THETA_UNION_AGG is additive only for a measure declared THETA_UNION", node)
+        else:
+            text = f"rollups of {measure.name} have the precision {measure.precision}: write a literal up to it"
+            self._not_additive(text, node)
 
     def _choice(self, node: exp.Expr, aggregate: Aggregate) -> None:
         """Judges MAX_BY and MIN_BY: of a LAST or FIRST measure by its own time, one row of each rollup decides."""

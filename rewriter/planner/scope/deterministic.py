@@ -64,7 +64,8 @@ _NAMES = frozenset(
     log1p luhn_check make_date make_dt_interval make_time make_timestamp_ltz make_timestamp_ntz make_valid_utf8
     make_ym_interval map_concat map_entries map_values mask nullifzero octet_length pmod positive printf quote
     regexp schema_of_csv schema_of_json schema_of_variant schema_of_xml sentences shiftrightunsigned smallint
-    time_bucket time_from_micros time_from_millis time_from_seconds time_to_micros time_to_millis
+    theta_difference theta_intersection theta_sketch_estimate theta_union time_bucket time_from_micros
+    time_from_millis time_from_seconds time_to_micros time_to_millis
     time_to_seconds timestamp_micros timestamp_millis timestamp_nanos timestamp_seconds tinyint to_csv to_time
     to_timestamp_ltz to_timestamp_ntz to_varchar to_variant_object to_xml try_aes_decrypt try_make_interval
     try_make_timestamp try_make_timestamp_ltz try_make_timestamp_ntz try_mod try_parse_json try_parse_url

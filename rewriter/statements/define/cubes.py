@@ -7,7 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import CreateObject, DropObject
-from rewriter.catalog.model.objects import KINDS_OF_ORDER, Aggregate, Column, Cube, Fact, Measure, Table, seen_from
+from rewriter.catalog.model.objects import (
+    DEFAULT_PRECISION,
+    KINDS_OF_ORDER,
+    PRECISIONS,
+    Aggregate,
+    Column,
+    Cube,
+    Fact,
+    Measure,
+    Table,
+    seen_from,
+)
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube
 from rewriter.grammar.families.facts import DropFact
@@ -72,6 +83,7 @@ def build_cube(statement: CreateCube, id: int, calendar: Calendar) -> Cube:
                 c.bucketed_by,
                 c.ordered_by,
                 c.per,
+                DEFAULT_PRECISION if c.role == "THETA_UNION" and c.precision is None else c.precision,
             )
             for c in statement.columns
             if c.role not in ("DIMENSION", "TIME")
@@ -110,6 +122,7 @@ _TYPES_OF_KINDS = {
     "BIT_AND": ("tinyint", "smallint", "int", "bigint"),
     "BIT_OR": ("tinyint", "smallint", "int", "bigint"),
     "BITMAP_OR": ("binary",),
+    "THETA_UNION": ("binary",),
 }
 
 
@@ -131,6 +144,12 @@ def _check_measure(column: CubeColumn, by_name: dict[str, CubeColumn]) -> None:
         types = " or ".join(map(str.upper, _TYPES_OF_KINDS[column.role]))
         raise _invalid_cube(
             f"A {column.role} measure cannot be {column.type.upper()}.", column.span, f"Declare {column.name} {types}."
+        )
+    if column.precision is not None and column.precision not in PRECISIONS:
+        raise _invalid_cube(
+            f"The precision {column.precision} of {column.name} is not from {PRECISIONS[0]} to {PRECISIONS[-1]}.",
+            column.span,
+            f"A sketch has 2^precision hashes. The relative standard error of {DEFAULT_PRECISION} is 1.6 percent.",
         )
     if column.bucketed_by is not None:
         bucket = by_name.get(column.bucketed_by.lower())

@@ -157,6 +157,7 @@ def declared_cube(cube: Cube) -> CreateCube:
                     measure.bucketed_by,
                     measure.ordered_by,
                     measure.per,
+                    measure.precision,
                 )
             )
         else:

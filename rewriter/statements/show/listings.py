@@ -221,6 +221,7 @@ def described_cube(cube: Cube) -> Result:
             details = ["EVENTS"] if measure.events else []
             details += [f"COUNTED BY {measure.counted_by}"] if measure.counted_by else []
             details += [f"BUCKETED BY {measure.bucketed_by}"] if measure.bucketed_by else []
+            details += [f"PRECISION {measure.precision}"] if measure.precision is not None else []
             details += [f"BY {measure.ordered_by} PER ({', '.join(measure.per)})"] if measure.ordered_by else []
             details += ["NOT NULL"] if measure.not_null else []
             rows.append((name, measure.type, f"MEASURE {measure.aggregate.value}", " ".join(details)))

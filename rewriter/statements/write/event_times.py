@@ -17,7 +17,7 @@ from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.errors import DataError, Error
 from rewriter.exec.engine import EngineQuery, ScanFile, WrittenFile, table_relation
-from rewriter.exec.time_bounds import time_bounds
+from rewriter.exec.parquet_footers import time_bounds
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.arms import Arm
 from rewriter.planner.model.plan import SqlTemplate, quote_identifier

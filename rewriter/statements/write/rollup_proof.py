@@ -26,7 +26,7 @@ from rewriter.errors import Error
 from rewriter.exec.duckdb.evaluate_predicate import evaluate_condition
 from rewriter.planner.cover.sources import split
 from rewriter.planner.model.plan import DerivedRows, Plan, Reading, TableUse, quote_identifier
-from rewriter.planner.rewrite.additivity import rolls_up
+from rewriter.planner.rewrite.additivity import rolls_up, union_precision
 from rewriter.planner.scope.column_lineage import columns_in, unwrapped
 from rewriter.planner.text.sqlglot_trees import cast_type
 from rewriter.statements.query.select import selected_partitions
@@ -551,8 +551,9 @@ def _check_columns(
         if name in rows.grouped:
             raise _Unproven(f"its query groups by the measure {measure.name}")
         if not _is_rolled_up(values[name], types[name], measure, cube, rows):
-            order = "" if measure.ordered_by is None else f", {measure.ordered_by}"
-            computed = f"{measure.aggregate.rollup_function}({measure.name}{order})"
+            second = measure.ordered_by if measure.precision is None else measure.precision
+            arguments = measure.name if second is None else f"{measure.name}, {second}"
+            computed = f"{measure.aggregate.rollup_function}({arguments})"
             raise _Unproven(f"its query does not compute {measure.name} as {computed}")
     for dimension in cube.dimensions:
         name = dimension.name.lower()
@@ -580,8 +581,9 @@ def _is_rolled_up(value: exp.Expr, stored: str, measure: Measure, cube: Cube, ro
     if rows.cube is not None and counted and measure.aggregate is Aggregate.COUNT:
         return cube.count_measure == measure
     depth = 0
-    while rolls_up(value, measure):
-        value, depth = _uncast(value.this, stored, measure.type), depth + 1
+    while rolls_up(value, measure) and union_precision(value) == measure.precision:
+        argument = value.expressions[0] if isinstance(value, exp.AnonymousAggFunc) else value.this
+        value, depth = _uncast(argument, stored, measure.type), depth + 1
     return (depth > 0) is rows.aggregated and _is_column(value, measure.name.lower())
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import duckdb
 import pytest
 
-from rewriter.exec.duckdb.macro_definitions import MacroDefinitions
+from rewriter.exec.duckdb.own_functions import OwnFunctions
 from rewriter.exec.translate import duckdb_macros
 from rewriter.exec.translate.duckdb_macros import macros
 
@@ -22,7 +22,7 @@ def _defined(connection: duckdb.DuckDBPyConnection) -> set[str]:
 @pytest.mark.parametrize("name", sorted(macros()))
 def test_each_macro_brings_those_that_it_calls(name: str) -> None:
     with duckdb.connect() as database:
-        MacroDefinitions(database.cursor()).define(f"SELECT {name}(x) FROM t")
+        OwnFunctions(database.cursor()).define(f"SELECT {name}(x) FROM t")
         (definition,) = database.execute(
             "SELECT macro_definition FROM duckdb_functions() WHERE function_name = ?", [name]
         ).fetchall()
@@ -38,7 +38,7 @@ def test_macros_have_different_names() -> None:
 
 def test_a_statement_without_macros_defines_none() -> None:
     with duckdb.connect() as database:
-        definitions = MacroDefinitions(database.cursor())
+        definitions = OwnFunctions(database.cursor())
         assert definitions.define("SELECT 'rw_nothing', \"rw_events\", floor(1.5)") == (
             "SELECT 'rw_nothing', \"rw_events\", floor(1.5)"
         )
@@ -47,7 +47,7 @@ def test_a_statement_without_macros_defines_none() -> None:
 
 def test_threads_may_need_the_same_macros_at_once() -> None:
     with duckdb.connect() as database:
-        definitions = MacroDefinitions(database.cursor())
+        definitions = OwnFunctions(database.cursor())
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(definitions.define, [f"SELECT {name}('1')" for name in sorted(macros())] * 4))
         assert _defined(database) == set(macros())
@@ -56,5 +56,5 @@ def test_threads_may_need_the_same_macros_at_once() -> None:
 def test_a_macro_that_an_interrupted_definition_left_is_no_obstacle() -> None:
     with duckdb.connect() as database:
         database.execute(macros()["rw_bad"])
-        MacroDefinitions(database.cursor()).define("SELECT rw_bad('x')")
+        OwnFunctions(database.cursor()).define("SELECT rw_bad('x')")
         assert "rw_bad" in _defined(database)
