@@ -63,6 +63,7 @@ _ARGUMENTS = {
     "common_bits": "a measure BIT_AND",
     "all_bits": "a measure BIT_OR",
     "ids": "a measure BITMAP_OR",
+    "people": "a measure THETA_UNION",
     "last_value, greatest_value": "a measure LAST and its time",
     "first_value, least_value": "a measure FIRST and its time",
 }
@@ -84,17 +85,18 @@ _CALLS = {
 }
 _SETUP = """
 CREATE TABLE hours (n INT, counted BIGINT, summed BIGINT, averaged BIGINT, least_value INT, greatest_value INT,
-    all_true BOOLEAN, any_true BOOLEAN, common_bits INT, all_bits INT, b BIGINT, ids BINARY, last_value INT,
-    first_value INT) PARTITIONED BY (dt STRING);
+    all_true BOOLEAN, any_true BOOLEAN, common_bits INT, all_bits INT, b BIGINT, ids BINARY, people BINARY,
+    last_value INT, first_value INT) PARTITIONED BY (dt STRING);
 CREATE CUBE c (n INT, counted BIGINT MEASURE COUNT, summed BIGINT MEASURE SUM,
     averaged BIGINT MEASURE SUM COUNTED BY counted NOT NULL, least_value INT MEASURE MIN,
     greatest_value INT MEASURE MAX, all_true BOOLEAN MEASURE BOOL_AND, any_true BOOLEAN MEASURE BOOL_OR,
     common_bits INT MEASURE BIT_AND, all_bits INT MEASURE BIT_OR, b BIGINT, ids BINARY MEASURE BITMAP_OR BUCKETED BY b,
+    people BINARY MEASURE THETA_UNION,
     last_value INT MEASURE LAST BY greatest_value PER (n), first_value INT MEASURE FIRST BY least_value PER (n),
     t TIMESTAMP TIME);
 CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt = 'yyyy-MM-dd-HH'));
 INSERT INTO hours PARTITION (dt = '2024-01-01-00')
-    SELECT 1, 1, 1, 1, 1, 1, TRUE, TRUE, 1, 1, 1, bitmap_construct_agg(1), 1, 1
+    SELECT 1, 1, 1, 1, 1, 1, TRUE, TRUE, 1, 1, 1, bitmap_construct_agg(1), theta_sketch_agg(1), 1, 1
 """
 _HOUR = "t >= '2024-01-01' AND t < '2024-01-01 01:00:00'"
 #: Words of the list that point to another part of its page.

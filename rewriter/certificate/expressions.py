@@ -92,13 +92,13 @@ def tree_of(text: str) -> exp.Expr:
     """Returns the tree of a text. It is not to be changed: each text is read once."""
     if _UNCLEAR.search(text):
         raise NotUnderstood("a pattern of years of weeks, or a comment that ends in a backslash")
-    return _with_unions(sqlglot.parse_one(text, dialect="spark"))
+    return _with_sketches(sqlglot.parse_one(text, dialect="spark"))
 
 
-def _with_unions(tree: exp.Expr) -> exp.Expr:
-    """Makes THETA_UNION_AGG, which sqlglot does not know, an aggregate."""
+def _with_sketches(tree: exp.Expr) -> exp.Expr:
+    """Makes THETA_UNION_AGG and THETA_SKETCH_AGG, which sqlglot does not know, aggregates."""
     for node in list(tree.find_all(exp.Anonymous)):
-        if node.name.lower() == "theta_union_agg" and not isinstance(node.parent, exp.Dot):
+        if node.name.lower() in ("theta_union_agg", "theta_sketch_agg") and not isinstance(node.parent, exp.Dot):
             node.replace(exp.AnonymousAggFunc(this=node.this, expressions=node.expressions))
     return tree
 

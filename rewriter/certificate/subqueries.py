@@ -343,11 +343,13 @@ def _in_terms_of(node: exp.Expr, select: exp.Select, source: str, columns: Mappi
 
 
 def idempotent_kind(node: exp.Expr) -> str | None:
-    """Returns the kind of measure that MAX, EVERY and the like add up; ``None`` for any other expression."""
+    """Returns the kind of measure that MAX, EVERY and the like add up; ``None`` for any other expression. Measures have
+    no THETA_SKETCH: it is of dimensions.
+    """
     if isinstance(node, exp.Anonymous) and len(node.expressions) == 1:
         return {"every": "BOOL_AND", "some": "BOOL_OR"}.get(node.name.lower())
     if isinstance(node, exp.AnonymousAggFunc):
-        return "THETA_UNION"
+        return {"theta_union_agg": "THETA_UNION"}.get(node.name.lower(), "THETA_SKETCH")
     return None if node.expressions and isinstance(node, exp.AggFunc) else _IDEMPOTENT.get(type(node))
 
 

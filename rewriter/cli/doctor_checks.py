@@ -363,7 +363,7 @@ _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(\[[^\]]*\])?\s*\(?(?P<rang
 _EXTRA = re.compile(r"extra\s*==\s*['\"](?P<extra>[^'\"]+)['\"]")
 #: The extras that programs at run time use; the others are for tests and measurements.
 _EXTRAS = (
-    *("spark", "java", "postgres", "fast", "s3", "connect", "metastore", "dagster", "notebook", "demo"),
+    *("spark", "java", "postgres", "fast", "s3", "sketches", "connect", "metastore", "dagster", "notebook", "demo"),
     *(format.extra for format in DATA_FORMATS.values() if format.extra is not None),
 )
 

@@ -44,7 +44,9 @@ AGGREGATES = ("COUNT(*)", "SUM(n)", "SUM(ms)", "MAX(slowest)", "AVG(depth)", "SU
               "MIN_BY(opening, began)", "MAX_BY(level, stamp) FILTER (WHERE country = 'c1')",
               "MAX_BY(level, began)", "HEX(THETA_UNION_AGG(who, 6))", "THETA_SKETCH_ESTIMATE(THETA_UNION_AGG(who, 5))",
               "THETA_SKETCH_ESTIMATE(THETA_UNION_AGG(who))",
-              "HEX(THETA_UNION_AGG(who, 5) FILTER (WHERE user_id < 3))")  # fmt: skip
+              "HEX(THETA_UNION_AGG(who, 5) FILTER (WHERE user_id < 3))",
+              "HEX(THETA_SKETCH_AGG(user_id))",
+              "THETA_SKETCH_ESTIMATE(THETA_SKETCH_AGG(concat(page, country), 5))")  # fmt: skip
 KEYS = (*DIMENSIONS, "date_trunc('month', t)", "to_date(t)", "upper(page)", "concat(page, country)", "user_id % 2")
 CONDITIONS = ("page = 'p1'", "country IN ('c0', 'c2')", "user_id < 3", "country IS NULL", "page <> country")
 #: Items of views and subqueries that no query uses.

@@ -75,8 +75,13 @@ def _of_values(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggreg
     _require_library(e, aggregate.node)
     argument, *rest = aggregate.arguments(e, 1, 2)
     value, precision = e.translate(argument, scope), _precision(e, aggregate.node, rest)
-    if value.type.name not in _OF_VALUES:
+    if value.type in (BINARY, VOID) or value.type.name == "array":
         e.refuse(aggregate.node, f"THETA_SKETCH_AGG of {value.type}")
+    if value.type.name not in _OF_VALUES:
+        e.text.wrong(
+            f"THETA_SKETCH_AGG takes an INT, BIGINT, FLOAT, DOUBLE or STRING, not {value.type.shown}.",
+            "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", aggregate.node,
+        )  # fmt: skip
     function, type_ = _OF_VALUES[value.type.name]
     template = f"{function}(list(DISTINCT {{0}}){{1}}, {plain_cast(str(precision), INT)})"
     name = call("theta_sketch_agg", value.name, str(precision))

@@ -170,7 +170,8 @@ def rolls_up(node: exp.Expr, measure: Measure) -> bool:
 
 def union_precision(node: exp.Expr) -> int | None:
     """Returns the precision of a THETA_UNION_AGG of a column; ``None`` where it is no literal, or of anything else."""
-    if not isinstance(node, exp.AnonymousAggFunc) or not node.expressions:
+    is_union = isinstance(node, exp.AnonymousAggFunc) and node.name.lower() == "theta_union_agg"
+    if not is_union or not node.expressions:
         return None
     value, *precision = node.expressions
     if not isinstance(value, exp.Column) or len(precision) > 1:
@@ -255,7 +256,7 @@ class _Verdict:
         elif isinstance(node, exp.Avg) and not distinct:
             self._average(node)
         elif isinstance(node, exp.AnonymousAggFunc):
-            self._union(node)
+            self._sketch(node)
         elif type(node) in _IDEMPOTENT:
             self._idempotent(node, argument, _IDEMPOTENT[type(node)])
         elif type(node) in _CHOOSING:
@@ -347,8 +348,14 @@ class _Verdict:
         elif node.expressions:
             self._not_additive(f"{name} of several values is not known to be additive", node)
 
-    def _union(self, node: exp.AnonymousAggFunc) -> None:
-        """Judges THETA_UNION_AGG: of a THETA_UNION measure, with at most its precision."""
+    def _sketch(self, node: exp.AnonymousAggFunc) -> None:
+        """Judges THETA_UNION_AGG, of a THETA_UNION measure with at most its precision, and THETA_SKETCH_AGG, of what
+        rollups have, too: a repeated value adds nothing.
+        """
+        if node.name.lower() == "theta_sketch_agg":
+            if self._measures(node):
+                self._not_additive("THETA_SKETCH_AGG of a measure depends on single rows", node)
+            return
         value = node.expressions[0] if node.expressions else None
         measure = self._subject.measure_of(value) if isinstance(value, exp.Column) else None
         if measure is not None and rolls_up(node, measure):

@@ -50,11 +50,11 @@ def find_all(root: exp.Expr, kind: type[_Node]) -> list[_Node]:
 
 
 def settle(tree: exp.Expr) -> list[exp.Expr]:
-    """Settles the joins, the long chains and the unions of sketches of a tree. Returns all its nodes, breadth first."""
+    """Settles the joins, the long chains and the sketches of a tree. Returns all its nodes, breadth first."""
     nodes = walk(tree)
     has_changed = _settle_joins(nodes)
     has_changed |= _settle_chains(nodes)
-    has_changed |= _settle_unions(nodes)
+    has_changed |= _settle_sketches(nodes)
     return walk(tree) if has_changed else nodes
 
 
@@ -83,13 +83,13 @@ def _settle_joins(nodes: Iterable[exp.Expr]) -> bool:
     return has_changed
 
 
-def _settle_unions(nodes: Iterable[exp.Expr]) -> bool:
-    """Makes THETA_UNION_AGG, which sqlglot does not know, an aggregate: an ``AnonymousAggFunc``. Returns whether there
-    was any.
+def _settle_sketches(nodes: Iterable[exp.Expr]) -> bool:
+    """Makes THETA_UNION_AGG and THETA_SKETCH_AGG, which sqlglot does not know, aggregates: an ``AnonymousAggFunc``.
+    Returns whether there was any.
     """
     has_changed = False
     for node in nodes:
-        is_own = isinstance(node, exp.Anonymous) and node.name.lower() == "theta_union_agg"
+        is_own = isinstance(node, exp.Anonymous) and node.name.lower() in ("theta_union_agg", "theta_sketch_agg")
         if is_own and not isinstance(node.parent, exp.Dot) and node.parent is not None:
             union = exp.AnonymousAggFunc(this=node.this, expressions=node.expressions)
             union._meta = node._meta
