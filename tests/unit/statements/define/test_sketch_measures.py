@@ -1,0 +1,180 @@
+"""Measures THETA_UNION: declarations, what rollups serve, proofs, damaged sketches, and an absent library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import rewriter
+from rewriter.dbapi import Connection
+from rewriter.exec.translate import theta_functions
+
+WORLD = """CREATE CUBE v (page STRING, user_id BIGINT, n BIGINT MEASURE COUNT,
+  who BINARY MEASURE THETA_UNION PRECISION 6, t TIMESTAMP TIME);
+CREATE TABLE h (page STRING, user_id BIGINT, n BIGINT, who BINARY) PARTITIONED BY (dt STRING);
+CREATE FACT f OF CUBE v STORED IN (TABLE h PERIOD HOURLY PARTITIONED BY t AS (dt)) ROLLUPS (DAILY, MONTHLY (page));
+INSERT INTO h MARK COMPLETE FROM '2024-01-01' TO '2024-02-01'
+  SELECT concat('p', id % 3), id % 7, COUNT(*), theta_sketch_agg(concat('u', id * 7919 % 1999), 8),
+    date_format(timestamp_seconds(1704067200 + 3600 * (id % 744)), 'yyyy-MM-dd-HH')
+  FROM range(3000) GROUP BY id % 3, id % 7, id % 744;
+REFRESH FACT f"""
+JANUARY = "t >= '2024-01-01' AND t < '2024-02-01'"
+COLUMNS = "page STRING, n BIGINT MEASURE COUNT, t TIMESTAMP TIME"
+
+
+def opened(path: Path) -> Connection:
+    connection = rewriter.connect(path, engine="duckdb")
+    for statement in WORLD.split(";"):
+        connection.execute(statement)
+    # A cover that the checker of certificates refutes is an error of the query.
+    connection.execute("SET rewriter.verify = certificate")
+    return connection
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[Connection]:
+    with opened(tmp_path / "w") as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """A warehouse that tests do not change."""
+    with opened(tmp_path_factory.mktemp("sketches") / "w") as shared:
+        yield shared
+
+
+def tables(connection: Connection, query: str) -> list[str]:
+    """The tables whose partitions a query reads."""
+    cursor = connection.execute(query)
+    cursor.fetchall()
+    return [scan.table for scan in cursor.stats.scans]
+
+
+def condition(connection: Connection, statement: str) -> str | None:
+    with pytest.raises(rewriter.Error) as caught:
+        connection.execute(statement)
+    return caught.value.condition
+
+
+def test_a_declaration_is_shown_as_it_was(connection: Connection) -> None:
+    shown = connection.execute("SHOW CREATE CUBE v").fetchall()[0][0]
+    assert "who binary MEASURE THETA_UNION PRECISION 6" in shown
+    connection.execute(shown.replace("default.v", "w"))
+    assert connection.execute("SHOW CREATE CUBE w").fetchall()[0][0] == shown.replace("default.v", "default.w")
+    assert ("who", "binary", "MEASURE THETA_UNION", "PRECISION 6") in connection.execute("DESCRIBE CUBE v").fetchall()
+    connection.execute(f"CREATE CUBE x ({COLUMNS}, who BINARY MEASURE THETA_UNION NOT NULL)")
+    shown = connection.execute("SHOW CREATE CUBE x").fetchall()[0][0]
+    assert "who binary MEASURE THETA_UNION PRECISION 12 NOT NULL" in shown
+
+
+@pytest.mark.parametrize(
+    ("measure", "expected"),
+    [
+        ("x STRING MEASURE THETA_UNION", "INVALID_CUBE"),
+        ("x BINARY MEASURE THETA_UNION PRECISION 4", "INVALID_CUBE"),
+        ("x BINARY MEASURE THETA_UNION PRECISION 27", "INVALID_CUBE"),
+        ("x BINARY MEASURE THETA_UNION PRECISION 9.5", "PARSE_SYNTAX_ERROR"),
+        ("x BINARY MEASURE THETA_UNION PRECISION 6 PRECISION 6", "DUPLICATE_CLAUSES"),
+        ("x BIGINT MEASURE SUM PRECISION 6", "PARSE_SYNTAX_ERROR"),
+    ],
+)
+def test_wrong_declarations(world: Connection, measure: str, expected: str) -> None:
+    assert condition(world, f"CREATE CUBE w ({COLUMNS}, {measure})") == expected
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["theta_union_agg(who, 6)", "THETA_UNION_AGG(v.who, 5)", "theta_union_agg(who, 6) FILTER (WHERE page <> 'p1')",
+     "theta_union(theta_union_agg(who, 5), theta_sketch_agg(user_id, 5), 5)", "theta_sketch_agg(user_id)",
+     "theta_sketch_agg(concat(page, user_id), 5)", "theta_difference(theta_union_agg(who, 6), theta_union_agg(who, 5))",
+     "theta_sketch_agg(DISTINCT user_id)"],
+)  # fmt: skip
+def test_rollups_serve_what_they_can_hold(world: Connection, call: str) -> None:
+    query = f"SELECT theta_sketch_estimate({call}), hex({call}) AS x FROM v WHERE {JANUARY}"
+    if "DISTINCT" in call:
+        assert condition(world, query) == "DUCKDB_UNSUPPORTED"
+        return
+    read = tables(world, query)
+    assert read
+    assert "h" not in read
+    of_base = query.replace(" FROM v", " FROM h AS v").replace(JANUARY, "true")
+    assert world.execute(query).fetchall() == world.execute(of_base).fetchall()
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["theta_union_agg(who)", "theta_union_agg(who, 7)", "theta_intersection_agg(who)", "theta_sketch_agg(n)",
+     "theta_union_agg(theta_union(who, who), 6)", "theta_union_agg(CASE WHEN page = 'p1' THEN who END, 6)"],
+)  # fmt: skip
+def test_anything_else_reads_the_base(world: Connection, call: str) -> None:
+    query = f"SELECT theta_sketch_estimate({call}) AS x FROM v WHERE {JANUARY}"
+    assert tables(world, query) == ["h"]
+    of_base = query.replace(" FROM v", " FROM h").replace(JANUARY, "true")
+    assert world.execute(query).fetchall() == world.execute(of_base).fetchall()
+
+
+def test_queries_around_a_cube_take_sketches(world: Connection) -> None:
+    for query in (
+        "SELECT theta_sketch_estimate(theta_union_agg(w, 6)) FROM (SELECT page, theta_union_agg(who, 6) AS w FROM v "
+        f"WHERE {JANUARY} GROUP BY page)",
+        f"SELECT page FROM v WHERE {JANUARY} GROUP BY page HAVING theta_sketch_estimate(theta_union_agg(who, 6)) > 5 "
+        "ORDER BY theta_sketch_estimate(theta_union_agg(who, 6)) DESC, page",
+        f"WITH w AS (SELECT to_date(t) AS k, theta_union_agg(who, 6) AS w FROM v WHERE {JANUARY} GROUP BY 1) "
+        "SELECT theta_sketch_estimate(theta_intersection_agg(w)) FROM w",
+        f"SELECT page, theta_union_agg(who, 6) FROM v WHERE {JANUARY} GROUP BY GROUPING SETS ((page), ()) ORDER BY 1",
+    ):
+        base = query.replace(" FROM v", " FROM (SELECT *, to_timestamp(dt, 'yyyy-MM-dd-HH') AS t FROM h)")
+        assert "h" not in tables(world, query)
+        assert world.execute(query).fetchall() == world.execute(base).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("sketch", "is_proven"),
+    [
+        ("theta_union_agg(who, 6)", True),
+        ("theta_union_agg(who)", False),
+        ("theta_union_agg(who, 5)", False),
+        ("theta_intersection_agg(who)", False),
+        ("theta_sketch_agg(user_id, 6)", False),
+    ],
+)
+def test_an_insert_is_proven_with_the_precision_of_the_measure(
+    connection: Connection, sketch: str, is_proven: bool
+) -> None:
+    cursor = connection.execute(
+        f"INSERT OVERWRITE f_monthly_page SELECT page, SUM(n), {sketch}, '2024-01' FROM h WHERE dt >= '2024-01-01-00' "
+        "AND dt < '2024-02-01-00' GROUP BY page"
+    )
+    assert any("unproven" in warning for warning in cursor.warnings) is not is_proven
+    checked = {row[8] for row in connection.execute("CHECK FACT f").fetchall()}
+    assert ("value differs" in checked) is (sketch not in ("theta_union_agg(who, 6)", "theta_union_agg(who)"))
+
+
+def test_a_cube_gets_and_loses_sketches(connection: Connection) -> None:
+    connection.execute("ALTER CUBE v RENAME COLUMN who TO people")
+    query = f"SELECT theta_sketch_estimate(theta_union_agg(people, 6)) FROM v WHERE {JANUARY}"
+    assert "h" not in tables(connection, query)
+    connection.execute("ALTER TABLE h ADD COLUMNS (more BINARY)")
+    connection.execute("ALTER CUBE v ADD (more BINARY MEASURE THETA_UNION)")
+    connection.execute("REFRESH FACT f")
+    assert connection.execute(query.replace("people, 6", "more")).fetchall() == [(0,)]
+    assert {row[8] for row in connection.execute("CHECK FACT f").fetchall()} == {"agrees"}
+    connection.execute("ALTER CUBE v DROP (people, more)")
+
+
+def test_a_damaged_sketch_is_an_error(connection: Connection) -> None:
+    connection.execute("INSERT INTO h SELECT 'p9', 1L, 1L, bitmap_construct_agg(1), '2024-01-05-07' FROM range(1)")
+    assert condition(connection, f"SELECT theta_union_agg(who, 6) FROM v WHERE {JANUARY}") == (
+        "THETA_INVALID_INPUT_SKETCH_BUFFER"
+    )
+    assert condition(connection, "REFRESH FACT f") == "THETA_INVALID_INPUT_SKETCH_BUFFER"
+
+
+def test_an_absent_library_is_named(world: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(theta_functions, "find_spec", lambda name: None)
+    with pytest.raises(rewriter.NotSupportedError, match="datasketches") as caught:
+        world.execute("SELECT theta_sketch_estimate(theta_sketch_agg(id, 11)) FROM range(3)")
+    assert "rewriter[sketches]" in (caught.value.hint or "")
