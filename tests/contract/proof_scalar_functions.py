@@ -688,22 +688,27 @@ with b as (select r, bitmap_construct_agg(r) x from e group by r) select coalesc
 with b as (select r, bitmap_construct_agg(r) x from e group by r) select case when r > 3 then x end from b
 select r, x from (select r, bitmap_construct_agg(pmod(r, 3)) x from e group by r) order by x desc, r
 select x from (select bitmap_construct_agg(pmod(r, 3)) x from e group by r) union select null
-select theta_sketch_agg(i32), theta_sketch_agg(i64), theta_sketch_agg(f32), theta_sketch_agg(f64), theta_sketch_agg(s) from e
+select theta_sketch_agg(i32), theta_sketch_agg(i64), theta_sketch_agg(f32), theta_sketch_agg(f64),
+  theta_sketch_agg(s) from e
 select k, theta_sketch_agg(s, 5), theta_sketch_estimate(theta_sketch_agg(i64, 26)) from e group by k
 select theta_sketch_agg(r), theta_sketch_estimate(theta_sketch_agg(r)) from e where false
 select theta_sketch_agg(r) filter (where k), theta_sketch_agg(1), theta_sketch_agg('') from e
 select theta_sketch_agg(id), theta_sketch_agg(id, 5), theta_sketch_agg(concat('u', id), 9) from range(50000)
 select id % 7, theta_sketch_agg(cast(id as double) / 3) from range(50000) group by id % 7
-select theta_union_agg(x), theta_union_agg(x, 5) from (select theta_sketch_agg(id, 8) x from range(9000) group by id % 40)
+select theta_union_agg(x), theta_union_agg(x, 5)
+  from (select theta_sketch_agg(id, 8) x from range(9000) group by id % 40)
 select theta_union_agg(x, 6) from (select id % 3 k, theta_sketch_agg(id) x from range(0) group by id % 3) group by k
 select theta_intersection_agg(x) from (select theta_sketch_agg(id * (1 + id % 2)) x from range(20000) group by id % 2)
 select theta_union_agg(x), theta_intersection_agg(x) from (select theta_sketch_agg(r) x from e group by k) where false
-select k, theta_union_agg(x) filter (where r > 3) from (select k, r, theta_sketch_agg(i64) x from e group by k, r) group by k
-select r, theta_sketch_estimate(theta_union_agg(x) over (order by r)) from (select r, theta_sketch_agg(i8 + 0) x from e group by r)
+select k, theta_union_agg(x) filter (where r > 3)
+  from (select k, r, theta_sketch_agg(i64) x from e group by k, r) group by k
+select r, theta_sketch_estimate(theta_union_agg(x) over (order by r))
+  from (select r, theta_sketch_agg(i8 + 0) x from e group by r)
 select r, theta_sketch_estimate(theta_sketch_agg(i32) over (partition by k order by r)) from e
 select theta_union(a, b), theta_union(a, b, 6), theta_intersection(a, b), theta_difference(a, b), theta_union(a, null)
   from (select theta_sketch_agg(id) a, theta_sketch_agg(id * 2) b from range(30000))
-select theta_sketch_estimate(null), theta_union(null, null), theta_intersection(null, null), theta_difference(null, null)
+select theta_sketch_estimate(null), theta_union(null, null), theta_intersection(null, null),
+  theta_difference(null, null)
 select theta_sketch_estimate(theta_difference(a, b)), theta_sketch_estimate(theta_intersection(b, a))
   from (select theta_sketch_agg(id) a, theta_sketch_agg(id + 300) b from range(1000))
 """)

@@ -1,4 +1,4 @@
-"""Which sketches are functions of the set of their values, however the values were split: theta, and neither HLL nor KLL."""
+"""Which sketches depend on the set of their values alone, and not on how it was split: theta, neither HLL nor KLL."""
 
 from __future__ import annotations
 
