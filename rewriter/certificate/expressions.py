@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache, partial
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -19,7 +20,7 @@ import sqlglot
 from sqlglot import exp
 
 from rewriter.certificate.evidence import NotUnderstood
-from rewriter.certificate.periods import floor, from_clocks, instant, moment, read_pattern, read_time, to_clocks
+from rewriter.certificate.periods import NESTS, floor, from_clocks, instant, moment, read_pattern, read_time, to_clocks
 from rewriter.lazy_dataclass import dataclass
 
 #: Values by column, in lower case.
@@ -92,14 +93,33 @@ def tree_of(text: str) -> exp.Expr:
     """Returns the tree of a text. It is not to be changed: each text is read once."""
     if _UNCLEAR.search(text):
         raise NotUnderstood("a pattern of years of weeks, or a comment that ends in a backslash")
-    return _with_sketches(sqlglot.parse_one(text, dialect="spark"))
+    dialect = sqlglot.Dialect.get_or_raise("spark")
+    tokens: list[Any] = dialect.tokenize(text)
+    for token, following in pairwise(tokens):
+        is_call = token.token_type is sqlglot.TokenType.VAR and following.token_type is sqlglot.TokenType.L_PAREN
+        if is_call and token.text.upper() == "PERCENTILE":
+            token.text = _PERCENTILE
+    trees = dialect.parser().parse(tokens, text)
+    if len(trees) != 1 or trees[0] is None:
+        raise NotUnderstood("a text that is not one statement")
+    return _with_aggregates(trees[0])
 
 
-def _with_sketches(tree: exp.Expr) -> exp.Expr:
-    """Makes THETA_UNION_AGG and THETA_SKETCH_AGG, which sqlglot does not know, aggregates."""
+#: Stands for PERCENTILE, of which sqlglot would drop the third argument.
+_PERCENTILE = "rw_percentile"
+
+
+def _with_aggregates(tree: exp.Expr) -> exp.Expr:
+    """Makes aggregates of THETA_UNION_AGG, THETA_SKETCH_AGG and PERCENTILE with frequencies, which sqlglot lacks."""
     for node in list(tree.find_all(exp.Anonymous)):
-        if node.name.lower() in ("theta_union_agg", "theta_sketch_agg") and not isinstance(node.parent, exp.Dot):
+        if isinstance(node.parent, exp.Dot):
+            continue
+        if node.name.lower() in ("theta_union_agg", "theta_sketch_agg"):
             node.replace(exp.AnonymousAggFunc(this=node.this, expressions=node.expressions))
+        elif node.name == _PERCENTILE and len(node.expressions) == 2:
+            node.replace(exp.Quantile(this=node.expressions[0], quantile=node.expressions[1]))
+        elif node.name == _PERCENTILE:
+            node.replace(exp.AnonymousAggFunc(this="percentile", expressions=node.expressions))
     return tree
 
 
@@ -684,6 +704,26 @@ def _joined(ranges: Iterable[tuple[str, str | None]]) -> list[tuple[str, str | N
         else:
             joined.append((low, high))
     return joined
+
+
+def unit_of_pattern(node: exp.TimeToStr) -> str | None:
+    """Returns the shortest unit that the pattern of ``date_format`` shows; ``None`` for other letters."""
+    pattern = pattern_of(node)
+    letters = set(re.sub(r"'[^']*'|[^A-Za-z]", "", pattern)) if pattern is not None else {"?"}
+    if not letters <= _LETTERS.keys():
+        return None
+    return min((_LETTERS[letter] for letter in letters), key=tuple(NESTS).index, default=None)
+
+
+_LETTERS = {
+    "y": "YEARLY",
+    "M": "MONTHLY",
+    "d": "DAILY",
+    "H": "HOURLY",
+    "m": "MINUTELY",
+    "Q": "QUARTERLY",
+    "q": "QUARTERLY",
+}
 
 
 def pattern_of(node: exp.StrToTime | exp.TimeToStr | exp.TsOrDsToDate) -> str | None:

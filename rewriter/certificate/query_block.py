@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from rewriter.certificate.evidence import NotUnderstood, Refuted
-from rewriter.certificate.expressions import UNITS, ComputedExpressions, is_ordered_text, pattern_of
+from rewriter.certificate.expressions import UNITS, ComputedExpressions, is_ordered_text, pattern_of, unit_of_pattern
 from rewriter.certificate.periods import (
     FIRST,
     LAST,
@@ -482,7 +481,7 @@ class QueryBlock:
         if isinstance(node, exp.TimestampTrunc | exp.DateTrunc) and self.is_time_argument(node.this):
             return UNITS.get(node.text("unit").upper())
         if isinstance(node, exp.TimeToStr) and self.is_time_argument(node.this):
-            return _unit_of_pattern(node)
+            return unit_of_pattern(node)
         return None
 
     def is_time_argument(self, node: exp.Expr | None) -> bool:
@@ -519,6 +518,13 @@ class QueryBlock:
                     self._check(part, set(), in_where=False)
         elif isinstance(node, exp.ArgMax | exp.ArgMin) and is_of_series(node, measure, self._measure(node.expression)):
             pass  # The rows of a series: the newest of the newest rows is the newest.
+        elif isinstance(node, exp.AnonymousAggFunc):
+            *values, frequency = node.expressions
+            counter = self._measure(frequency)
+            if counter is None or counter[2] != "COUNT":
+                raise Refuted(f"{node.sql('spark')[:80]} is not weighted by a COUNT measure")
+            for value in values:
+                self._check(value, set(), in_where=False)
         else:
             raise NotUnderstood(f"the aggregate {node.sql('spark')[:80]}")
 
@@ -575,30 +581,12 @@ class QueryBlock:
             self._check_sum(value)  # type: ignore[arg-type]
 
 
-def _unit_of_pattern(node: exp.TimeToStr) -> str | None:
-    """Returns the shortest unit that the pattern of ``date_format`` shows; ``None`` for other letters."""
-    pattern = pattern_of(node)
-    letters = set(re.sub(r"'[^']*'|[^A-Za-z]", "", pattern)) if pattern is not None else {"?"}
-    if not letters <= _LETTERS.keys():
-        return None
-    return min((_LETTERS[letter] for letter in letters), key=tuple(NESTS).index, default=None)
-
-
 def _is_number(node: exp.Expr) -> bool:
     node = node.unnest()
     number = node.this if isinstance(node, exp.Neg) else node
     return isinstance(number, exp.Literal) and not number.is_string
 
 
-_LETTERS = {
-    "y": "YEARLY",
-    "M": "MONTHLY",
-    "d": "DAILY",
-    "H": "HOURLY",
-    "m": "MINUTELY",
-    "Q": "QUARTERLY",
-    "q": "QUARTERLY",
-}
 #: The fields of EXTRACT that are those of the functions of the same names.
 _EXTRACTED = {
     "YEAR": "YEARLY",

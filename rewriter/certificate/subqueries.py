@@ -349,7 +349,7 @@ def idempotent_kind(node: exp.Expr) -> str | None:
     if isinstance(node, exp.Anonymous) and len(node.expressions) == 1:
         return {"every": "BOOL_AND", "some": "BOOL_OR"}.get(node.name.lower())
     if isinstance(node, exp.AnonymousAggFunc):
-        return {"theta_union_agg": "THETA_UNION"}.get(node.name.lower(), "THETA_SKETCH")
+        return {"theta_union_agg": "THETA_UNION", "theta_sketch_agg": "THETA_SKETCH"}.get(node.name.lower())
     return None if node.expressions and isinstance(node, exp.AggFunc) else _IDEMPOTENT.get(type(node))
 
 

@@ -688,6 +688,13 @@ with b as (select r, bitmap_construct_agg(r) x from e group by r) select coalesc
 with b as (select r, bitmap_construct_agg(r) x from e group by r) select case when r > 3 then x end from b
 select r, x from (select r, bitmap_construct_agg(pmod(r, 3)) x from e group by r) order by x desc, r
 select x from (select bitmap_construct_agg(pmod(r, 3)) x from e group by r) union select null
+select percentile(r, 0.5, r), percentile(i32, 0.25, pmod(r, 3)), percentile(f64, 0.9, r), percentile(f32, 0, r) from e
+select k, percentile(i8, array(0, 0.1, 0.5, 1), r)[2], percentile(m, 0.33, i8) from e where i8 > 0 group by k
+select percentile(r, 0.5, 0), percentile(r, array(0.5, 1), 0L)[0], percentile(cast(null as int), 0.5, 1) from e
+select percentile(r, 0.5, r) filter (where r > 3), percentile(r, 0.5, r) filter (where r > 300) from e
+select percentile(id, 0.999, id), percentile(id % 17, array(0.1, 0.77), 1 + id % 5)[1] from range(1000)
+select percentile(r, 0.5, r) over (partition by k) from e
+select percentile(i64, 0.7, r), percentile(cast(id as decimal(10,2)), 0.3, 2) from e cross join range(3)
 select theta_sketch_agg(i32), theta_sketch_agg(i64), theta_sketch_agg(f32), theta_sketch_agg(f64),
   theta_sketch_agg(s) from e
 select k, theta_sketch_agg(s, 5), theta_sketch_estimate(theta_sketch_agg(i64, 26)) from e group by k
@@ -721,6 +728,9 @@ select bitmap_or_agg(s) from e
 select bitmap_and_agg(r) from e
 select bitmap_count(s) from e
 select theta_sketch_estimate(s) from e
+select percentile(r, 0.5, -r) from e
+select percentile(r, 0.5, f64) from e
+select percentile(r, 2, r) from e
 select theta_union_agg(r) from e
 select theta_sketch_agg(k) from e
 select theta_sketch_agg(r, 27) from e

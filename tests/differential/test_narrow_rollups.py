@@ -46,7 +46,9 @@ AGGREGATES = ("COUNT(*)", "SUM(n)", "SUM(ms)", "MAX(slowest)", "AVG(depth)", "SU
               "THETA_SKETCH_ESTIMATE(THETA_UNION_AGG(who))",
               "HEX(THETA_UNION_AGG(who, 5) FILTER (WHERE user_id < 3))",
               "HEX(THETA_SKETCH_AGG(user_id))",
-              "THETA_SKETCH_ESTIMATE(THETA_SKETCH_AGG(concat(page, country), 5))")  # fmt: skip
+              "THETA_SKETCH_ESTIMATE(THETA_SKETCH_AGG(concat(page, country), 5))", "PERCENTILE(user_id, 0.3, n)",
+              "PERCENTILE(user_id * 2, 0.9, seen) FILTER (WHERE country = 'c1')", "PERCENTILE(user_id, 0.5, ms * ms)",
+              "PERCENTILE(user_id, 0.5)", "PERCENTILE(slowest, 0.5, n)")  # fmt: skip
 KEYS = (*DIMENSIONS, "date_trunc('month', t)", "to_date(t)", "upper(page)", "concat(page, country)", "user_id % 2")
 CONDITIONS = ("page = 'p1'", "country IN ('c0', 'c2')", "user_id < 3", "country IS NULL", "page <> country")
 #: Items of views and subqueries that no query uses.
@@ -342,6 +344,12 @@ def _take_any_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(additivity, "rolls_up", rolls_up)
 
 
+def _take_any_frequency(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PERCENTILE of values that rollups do not keep is read from them."""
+    monkeypatch.setattr(additivity._Verdict, "_percentile", lambda self, node: self._aggregated_columns.update(
+        id(column) for column in node.find_all(exp.Column)))  # fmt: skip
+
+
 def _take_any_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     """BOOL_AND of a BOOL_OR measure is read from rollups."""
     monkeypatch.setitem(additivity._IDEMPOTENT, exp.LogicalAnd, Aggregate.BOOL_OR)
@@ -354,6 +362,7 @@ def _take_any_kind(monkeypatch: pytest.MonkeyPatch) -> None:
         _take_any_kind,
         _take_any_order,
         _take_any_precision,
+        _take_any_frequency,
         _serve_all,
         _compute_from_rollups,
         _compare_at_full_width,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import threading
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.translate.duckdb_macros import macros
@@ -145,6 +147,46 @@ def _bytes_of(sketch: Any) -> bytes:
 _SINGLE, _SINGLE_LENGTH = 0x20, 16
 
 
+def _weighted_percentiles(rows: _Column, percentages: _Column) -> _Column:
+    """Returns percentiles of the values of each list, of which each occurs as often as its frequency says. Spark
+    interpolates between the values next to the place in the same way.
+    """
+    import pyarrow as pa
+
+    results = []
+    for chunk, listed_percentages in zip(rows.chunks, percentages.chunks, strict=True):
+        for listed, places in zip(chunk, listed_percentages.to_pylist(), strict=True):
+            results.append(None if listed.values is None else _percentiles_of(listed.values, places))
+    return pa.array(results, type=pa.list_(pa.float64()))
+
+
+def _percentiles_of(rows: Any, percentages: Sequence[float]) -> list[float] | None:
+    """Returns the percentiles of an array of structs of a value and its frequency; ``None`` if all are 0."""
+    from pyarrow import compute
+
+    values, frequencies = rows.flatten()
+    least = compute.min(frequencies).as_py()
+    if least is not None and least < 0:
+        raise ValueError(f"[NEGATIVE_VALUES_IN_FREQUENCY_EXPRESSION] The frequency {least} is negative.")
+    order = compute.sort_indices(values)
+    values, counted = values.take(order), compute.cumulative_sum_checked(frequencies.take(order))
+    total = counted[-1].as_py() if len(counted) else 0
+    if total == 0:
+        return None
+
+    def value_at(place: int) -> float:
+        """The value at a place among all, from 0."""
+        return float(values[bisect_right(counted, place, key=lambda scalar: scalar.as_py())].as_py())
+
+    results = []
+    for percentage in percentages:
+        place = (total - 1) * percentage
+        low, high = floor(place), ceil(place)
+        first, last = value_at(low), value_at(high)
+        results.append(first if low == high or first == last else (high - place) * first + (place - low) * last)
+    return results
+
+
 def _binary(sketches: Iterable[bytes | None]) -> _Column:
     import pyarrow as pa
 
@@ -159,5 +201,6 @@ _FUNCTIONS: dict[str, tuple[Callable[..., _Column], tuple[str, ...], str]] = {
     "rw_theta_union": (_union, ("BLOB[]", "INTEGER"), "BLOB"),
     "rw_theta_intersection": (_intersection, ("BLOB[]",), "BLOB"),
     "rw_theta_difference": (_difference, ("BLOB[]",), "BLOB"),
+    "rw_weighted_percentiles": (_weighted_percentiles, ("STRUCT(v DOUBLE, n BIGINT)[]", "DOUBLE[]"), "DOUBLE[]"),
     "rw_theta_estimate": (_estimate, ("BLOB",), "BIGINT"),
 }

@@ -166,10 +166,10 @@ def _median(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggregate
 
 def _percentile(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggregate:
     aggregate.only_plain(e)
-    if len(aggregate.node.expressions) == 3:
-        e.refuse(aggregate.node, "PERCENTILE with frequencies (a third argument)")
-    argument, percentage_node = aggregate.arguments(e, 2)
+    argument, percentage_node, *frequency = aggregate.arguments(e, 2, 3)
     sql, name = _double(e, aggregate, argument, scope)
+    if frequency:
+        return _weighted_percentile(e, aggregate, (sql, name), scope)
     if _is_array(e, percentage_node):
         parts = percentage_node.expressions
         if not 1 <= len(parts) <= _MOST_PERCENTAGES:
@@ -181,6 +181,35 @@ def _percentile(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggre
     percentage, percentage_name = _percentage(e, percentage_node, scope)
     template = f"rw_percentile(list({{0}}){{1}}, {percentage}, 'ASC')"
     return Aggregate(template, sql, DOUBLE, call("percentile", name, percentage_name))
+
+
+def _weighted_percentile(
+    e: Expressions, aggregate: AggregateCall, value: tuple[str, str | None], scope: Scope
+) -> Aggregate:
+    """Translates ``percentile(x, p, frequency)``: each value occurs as often as its frequency says."""
+    _, percentage_node, frequency_node = aggregate.node.expressions
+    frequency = e.translate(frequency_node, scope)
+    if not frequency.type.is_integer:
+        e.text.wrong(
+            f"The frequency of PERCENTILE is an integer, not {frequency.type.shown}.",
+            "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", frequency_node,
+        )  # fmt: skip
+    is_array = _is_array(e, percentage_node)
+    parts = percentage_node.expressions if is_array else [percentage_node]
+    if not 1 <= len(parts) <= _MOST_PERCENTAGES:
+        e.refuse(percentage_node, f"An array of {len(parts):,} percentages")
+    pairs = [_percentage(e, part, scope) for part in parts]
+    (sql, name), count = value, plain_cast(frequency.sql, BIGINT)
+    template = f"rw_weighted_percentiles(list({{0}}){{1}}, [{', '.join(percentage for percentage, _ in pairs)}])"
+    shown = call("array", *(part_name for _, part_name in pairs)) if is_array else pairs[0][1]
+    return Aggregate(
+        template if is_array else f"{template}[1]",
+        f"struct_pack(v := {sql}, n := {count})",
+        array_of(DOUBLE) if is_array else DOUBLE,
+        call("percentile", name, shown, frequency.name),
+        f"{sql} IS NOT NULL AND {count} IS NOT NULL",
+        frames=False,
+    )
 
 
 def _is_array(e: Expressions, node: exp.Expr) -> bool:
@@ -297,7 +326,7 @@ _PERCENTILE_RULES: dict[str, AggregateRule] = {
 _PERCENTAGES = "DISTINCT; strings; percentages that are arrays or not literal"
 _PERCENTILE_LINES = (
     ("median(x)", "DISTINCT; strings"),
-    ("percentile(x, p)", "DISTINCT; strings; percentages that are no literals, or arrays of others; frequencies"),
+    ("percentile(x, p[, frequency])", "DISTINCT; strings; percentages that are no literals, or arrays of others"),
     ("percentile_cont(p) WITHIN GROUP (ORDER BY x)", _PERCENTAGES),
     ("percentile_disc(p) WITHIN GROUP (ORDER BY x)", _PERCENTAGES),
     ("percentile_approx(x, p[, accuracy])", _PERCENTAGES),

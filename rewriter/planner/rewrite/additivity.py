@@ -256,7 +256,7 @@ class _Verdict:
         elif isinstance(node, exp.Avg) and not distinct:
             self._average(node)
         elif isinstance(node, exp.AnonymousAggFunc):
-            self._sketch(node)
+            self._anonymous(node)
         elif type(node) in _IDEMPOTENT:
             self._idempotent(node, argument, _IDEMPOTENT[type(node)])
         elif type(node) in _CHOOSING:
@@ -348,14 +348,19 @@ class _Verdict:
         elif node.expressions:
             self._not_additive(f"{name} of several values is not known to be additive", node)
 
-    def _sketch(self, node: exp.AnonymousAggFunc) -> None:
-        """Judges THETA_UNION_AGG, of a THETA_UNION measure with at most its precision, and THETA_SKETCH_AGG, of what
-        rollups have, too: a repeated value adds nothing.
-        """
-        if node.name.lower() == "theta_sketch_agg":
-            if self._measures(node):
-                self._not_additive("THETA_SKETCH_AGG of a measure depends on single rows", node)
-            return
+    def _anonymous(self, node: exp.AnonymousAggFunc) -> None:
+        """Judges an aggregate that sqlglot does not know."""
+        match node.name.lower():
+            case "theta_union_agg":
+                self._union(node)
+            case "percentile":
+                self._percentile(node)
+            case _:  # THETA_SKETCH_AGG of what rollups have: a repeated value adds nothing.
+                if self._measures(node):
+                    self._not_additive("THETA_SKETCH_AGG of a measure depends on single rows", node)
+
+    def _union(self, node: exp.AnonymousAggFunc) -> None:
+        """Judges THETA_UNION_AGG: of a THETA_UNION measure, with at most its precision."""
         value = node.expressions[0] if node.expressions else None
         measure = self._subject.measure_of(value) if isinstance(value, exp.Column) else None
         if measure is not None and rolls_up(node, measure):
@@ -365,6 +370,18 @@ class _Verdict:
         else:
             text = f"rollups of {measure.name} have the precision {measure.precision}: write a literal up to it"
             self._not_additive(text, node)
+
+    def _percentile(self, node: exp.AnonymousAggFunc) -> None:
+        """Judges PERCENTILE of a dimension, with a COUNT measure as how often each value occurs."""
+        *values, frequency = node.expressions or (None,)
+        measure = self._subject.measure_of(frequency) if isinstance(frequency, exp.Column) else None
+        is_plain = len(values) == 2 and not any(self._measures(value) for value in values)
+        if measure is None or measure.aggregate is not Aggregate.COUNT or not is_plain:
+            self._not_additive("PERCENTILE is additive only of dimensions, with a COUNT measure as frequency", node)
+        elif isinstance(values[0], exp.Distinct):
+            self._not_additive("PERCENTILE(DISTINCT …) depends on single rows", node)
+        else:
+            self._aggregated_columns.add(id(frequency))
 
     def _choice(self, node: exp.Expr, aggregate: Aggregate) -> None:
         """Judges MAX_BY and MIN_BY: of a LAST or FIRST measure by its own time, one row of each rollup decides."""
@@ -506,8 +523,9 @@ def _is_ours(node: exp.Expr) -> bool:
 
 
 def _function_name(node: exp.Expr) -> str:
-    name = node.name if isinstance(node, exp.Anonymous) else node.sql_name() if isinstance(node, exp.Func) else node.key
-    return name.upper()
+    if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
+        return node.name.upper()
+    return (node.sql_name() if isinstance(node, exp.Func) else node.key).upper()
 
 
 # Warnings for AVG, MIN, MAX, median … of a SUM or COUNT measure: their values are base rows, each of several events.

@@ -22,7 +22,15 @@ from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import Replacement, SqlTemplate, TableToken
 from rewriter.planner.text.literal_lists import list_parser
-from rewriter.planner.text.sqlglot_trees import children, joins_by, nests_too_deeply, settle, sqlglot_tokens, walk
+from rewriter.planner.text.sqlglot_trees import (
+    PERCENTILE,
+    children,
+    joins_by,
+    nests_too_deeply,
+    settle,
+    sqlglot_tokens,
+    walk,
+)
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 
@@ -544,7 +552,7 @@ def _read_synonym(parsed: list[Any]) -> None:
 _NOT_BEFORE_CALLS = (TokenType.DOT, TokenType.LIKE, TokenType.ILIKE, TokenType.RLIKE)
 _NAMES = (TokenType.VAR, TokenType.ANY, TokenType.SOME)
 #: Spark's other names of aggregates, which sqlglot does not know.
-_SYNONYMS = {"MEAN": "avg", "EVERY": "bool_and", "ANY": "bool_or", "SOME": "bool_or"}
+_SYNONYMS = {"MEAN": "avg", "EVERY": "bool_and", "ANY": "bool_or", "SOME": "bool_or", "PERCENTILE": PERCENTILE}
 
 
 # The select lists of a text: where each begins, and where an item ends. Each token is visited a few times at most,

@@ -50,11 +50,11 @@ def find_all(root: exp.Expr, kind: type[_Node]) -> list[_Node]:
 
 
 def settle(tree: exp.Expr) -> list[exp.Expr]:
-    """Settles the joins, the long chains and the sketches of a tree. Returns all its nodes, breadth first."""
+    """Settles the joins, the long chains and some aggregates of a tree. Returns all its nodes, breadth first."""
     nodes = walk(tree)
     has_changed = _settle_joins(nodes)
     has_changed |= _settle_chains(nodes)
-    has_changed |= _settle_sketches(nodes)
+    has_changed |= _settle_aggregates(nodes)
     return walk(tree) if has_changed else nodes
 
 
@@ -83,19 +83,30 @@ def _settle_joins(nodes: Iterable[exp.Expr]) -> bool:
     return has_changed
 
 
-def _settle_sketches(nodes: Iterable[exp.Expr]) -> bool:
-    """Makes THETA_UNION_AGG and THETA_SKETCH_AGG, which sqlglot does not know, aggregates: an ``AnonymousAggFunc``.
-    Returns whether there was any.
+def _settle_aggregates(nodes: Iterable[exp.Expr]) -> bool:
+    """Makes THETA_UNION_AGG, THETA_SKETCH_AGG and PERCENTILE with frequencies, which sqlglot does not know, aggregates:
+    an ``AnonymousAggFunc``. Returns whether there was any.
     """
     has_changed = False
     for node in nodes:
-        is_own = isinstance(node, exp.Anonymous) and node.name.lower() in ("theta_union_agg", "theta_sketch_agg")
-        if is_own and not isinstance(node.parent, exp.Dot) and node.parent is not None:
-            union = exp.AnonymousAggFunc(this=node.this, expressions=node.expressions)
-            union._meta = node._meta
-            node.replace(union)
-            has_changed = True
+        if not isinstance(node, exp.Anonymous) or isinstance(node.parent, exp.Dot) or node.parent is None:
+            continue
+        if node.name.lower() in ("theta_union_agg", "theta_sketch_agg"):
+            settled: exp.Expr = exp.AnonymousAggFunc(this=node.this, expressions=node.expressions)
+        elif node.name != PERCENTILE:
+            continue
+        elif len(node.expressions) == 2:
+            settled = exp.Quantile(this=node.expressions[0], quantile=node.expressions[1])
+        else:
+            settled = exp.AnonymousAggFunc(this="percentile", expressions=node.expressions)
+        settled._meta = node._meta
+        node.replace(settled)
+        has_changed = True
     return has_changed
+
+
+#: Stands for PERCENTILE, of which sqlglot would drop the third argument.
+PERCENTILE = "rw_percentile"
 
 
 def _in_parentheses(relation: exp.Expr | None) -> exp.Expr | None:
