@@ -64,6 +64,7 @@ _ARGUMENTS = {
     "all_bits": "a measure BIT_OR",
     "ids": "a measure BITMAP_OR",
     "people": "a measure THETA_UNION",
+    "n, 0.5, counted": "a dimension with a COUNT measure as frequency",
     "last_value, greatest_value": "a measure LAST and its time",
     "first_value, least_value": "a measure FIRST and its time",
 }
