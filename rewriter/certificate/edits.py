@@ -718,6 +718,17 @@ def sql_of_count(name: str, raw: Mapping[str, str], measures: Iterable[Sequence[
     return f"CASE WHEN {values.get(value, value)} IS NULL THEN 0 ELSE 1 END"
 
 
+def sql_of_event(declared: str, kind: str) -> str:
+    """Returns what an event gives a measure: of ``theta_sketch_agg(x)``, the sketch of its own x alone."""
+    function = {"THETA_UNION": "theta_sketch_agg", "BITMAP_OR": "bitmap_construct_agg"}.get(kind)
+    name, opening, rest = declared.partition("(")
+    call = tree_of(declared)
+    is_call = isinstance(call, exp.AnonymousAggFunc | exp.BitmapConstructAgg) and name.strip().lower() == function
+    if not (is_call and opening and rest.rstrip().endswith(")")):
+        return declared
+    return f"(SELECT {name.strip()}(rw_value) FROM (SELECT {rest.rstrip()[:-1]} AS rw_value))"
+
+
 def uncast(value: exp.Expr, type: str) -> exp.Expr:
     """Returns a value without casts to the type that its column has anyway."""
     value = value.unnest()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from rewriter.certificate.edits import EVENTS, counters_of_events, sql_of_count, uncast, unmarked
+from rewriter.certificate.edits import EVENTS, counters_of_events, sql_of_count, sql_of_event, uncast, unmarked
 from rewriter.certificate.evidence import REGISTERED, NotUnderstood, OutOfSight, Refuted
 from rewriter.certificate.expressions import ComputedExpressions, tree_of
 from rewriter.certificate.periods import (
@@ -359,5 +359,7 @@ def _check_item(item: exp.Expr, stored: StoredTable, block: QueryBlock) -> None:
         return
     if raw is not None and declared is None and name in block.measures and block.measures[name][2] == "COUNT":
         declared = sql_of_count(name, raw, block.measures.values())
+    if declared is not None and name in block.measures:
+        declared = sql_of_event(declared, block.measures[name][2])
     if declared is None or uncast(tree_of(declared), block.type_of(name)) != value:
         raise NotUnderstood(f"{item.sql('spark')[:80]} of {stored.name}")

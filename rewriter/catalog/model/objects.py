@@ -8,7 +8,7 @@ type (INT ``'01'`` is ``'1'``), or ``None`` for NULL.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
@@ -450,35 +450,14 @@ class Measure:
         return "double" if self.aggregate is Aggregate.SUM and self.type == "float" else self.type
 
 
-def rolled_up(measures: Sequence[Measure], number: int, value: Callable[[int], str], edge: str) -> str:
-    """Returns a measure rolled up, as Spark SQL. ``value`` returns the SQL of a measure by its number, and ``edge`` is
-    what ``edge_of`` computes for a LAST or FIRST one: of values with the same time, LAST takes the greatest, and FIRST
-    the least one.
-    """
-    measure = measures[number]
-    if measure.ordered_by is None:
-        precision = "" if measure.precision is None else f", {measure.precision}"
-        return f"{measure.aggregate.rollup_function}({value(number)}{precision})"
-    time = value(_number_of(measures, measure.ordered_by))
-    return f"{KINDS_OF_ORDER[measure.aggregate].value}(CASE WHEN {time} = {edge} THEN {value(number)} END)"
-
-
-def edge_of(measures: Sequence[Measure], number: int, value: Callable[[int], str], groups: str) -> str | None:
-    """Returns the newest or oldest time of a LAST or FIRST measure in the group of a row; ``None`` for the others."""
-    measure = measures[number]
-    if measure.ordered_by is None:
-        return None
-    time = value(_number_of(measures, measure.ordered_by))
-    return f"{KINDS_OF_ORDER[measure.aggregate].value}({time}) OVER (PARTITION BY {groups})"
-
+#: The aggregates that make the value of a measure from values of events, for the kinds that hold no value of an event.
+CONSTRUCTORS: Mapping[Aggregate, str] = {
+    Aggregate.BITMAP_OR: "bitmap_construct_agg",
+    Aggregate.THETA_UNION: "theta_sketch_agg",
+}
 
 #: The kind of the measure with the time of a LAST or FIRST value, which is the newest or the oldest one.
 KINDS_OF_ORDER: Mapping[Aggregate, Aggregate] = {Aggregate.LAST: Aggregate.MAX, Aggregate.FIRST: Aggregate.MIN}
-
-
-def _number_of(measures: Sequence[Measure], name: str) -> int:
-    (number,) = (n for n, measure in enumerate(measures) if measure.name.lower() == name.lower())
-    return number
 
 
 @dataclass(frozen=True)

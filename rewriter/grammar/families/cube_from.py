@@ -15,6 +15,7 @@ from rewriter.grammar.unparse import listed, name_text, names_text, option, quot
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from rewriter.grammar.lexer import Token
     from rewriter.grammar.terms import Name
 
 RULES = r"""
@@ -34,17 +35,22 @@ _KINDS = {name: name for name in ("COUNT", "SUM", "MIN", "MAX", "BOOL_AND", "BOO
     "EVERY": "BOOL_AND",
     "SOME": "BOOL_OR",
     "ANY": "BOOL_OR",
+    "THETA_SKETCH_AGG": "THETA_UNION",
 }
 
 
 @dataclass(frozen=True)
 class EventMeasure:
-    """``SUM(expression) AS name``: what each event adds. ``expression`` is ``None`` for ``COUNT(*)``."""
+    """``SUM(expression) AS name``: what each event adds. ``expression`` is ``None`` for ``COUNT(*)``.
+
+    ``precision`` is the second argument of THETA_SKETCH_AGG.
+    """
 
     aggregate: str
     expression: str | None
     name: str
     span: Span = field(default=Span(0, 0), compare=False)
+    precision: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +102,9 @@ def _event_measure(item: Terminal) -> EventMeasure:
     inner = item.token.text[call[1].end : call[-1].start].strip() if is_call else ""
     is_star = inner == "*" and is_call and call[0].upper == "COUNT"
     is_distinct = is_call and call[2].is_word("DISTINCT")
+    precision = None
+    if is_call and call[0].is_word("THETA_SKETCH_AGG") and len(call) > 5 and call[-3].is_operator(","):
+        precision, inner = _precision(call[-2], item), item.token.text[call[1].end : call[-3].start].strip()
     if (
         not is_call
         or is_distinct
@@ -106,11 +115,18 @@ def _event_measure(item: Terminal) -> EventMeasure:
         raise ParseError(
             f"{item.token.shown} is not a measure.",
             position=item.span,
-            hint="Write COUNT(*) AS name, or SUM, MIN, MAX, COUNT, BOOL_AND, BOOL_OR, BIT_AND or BIT_OR of a column "
-            "or an expression, with AS name.",
+            hint="Write COUNT(*) AS name, or SUM, MIN, MAX, COUNT, BOOL_AND, BOOL_OR, BIT_AND, BIT_OR or "
+            "THETA_SKETCH_AGG of a column or an expression, with AS name.",
         )
     name = Terminal("NAME", listed_tokens[-1] if named else call[2]).name
-    return EventMeasure(_KINDS[call[0].upper], None if is_star else inner, name, item.span)
+    return EventMeasure(_KINDS[call[0].upper], None if is_star else inner, name, item.span, precision)
+
+
+def _precision(token: Token, item: Terminal) -> int:
+    text = token.text
+    if not text.isascii() or not text.isdigit() or len(text) > 2:
+        raise ParseError(f"The precision {text} is not a whole number of two digits.", position=item.span)
+    return int(text)
 
 
 def _closes(call: Sequence[object]) -> bool:
@@ -156,7 +172,9 @@ def create_cube_from(name: Name, source: Name, *clauses: Clause) -> CreateCubeFr
 
 
 def _measure_text(measure: EventMeasure) -> str:
-    return f"{measure.aggregate}({measure.expression or '*'}) AS {quote_name(measure.name)}"
+    function = "THETA_SKETCH_AGG" if measure.aggregate == "THETA_UNION" else measure.aggregate
+    precision = "" if measure.precision is None else f", {measure.precision}"
+    return f"{function}({measure.expression or '*'}{precision}) AS {quote_name(measure.name)}"
 
 
 @renders(CreateCubeFrom)

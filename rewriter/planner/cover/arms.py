@@ -7,13 +7,15 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.facts.time_binding import null_time, time_ranges
+from rewriter.catalog.model.key_ranges import merge_ranges
 from rewriter.lazy_dataclass import dataclass
+from rewriter.planner.model.plan import Selection, TableUse
+from rewriter.timeline.civil import MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.key_ranges import KeyRange
     from rewriter.catalog.model.objects import StorageTable, Table
-    from rewriter.planner.model.plan import Selection
     from rewriter.timeline.calendars import Calendar
     from rewriter.timeline.layouts import TimeLayout
     from rewriter.timeline.timeline import OrdinalRange
@@ -62,3 +64,27 @@ def within(arms: Sequence[Arm], times: Iterable[str], calendar: Calendar) -> dic
         time.lower(): RangeSet(time_range for arm in arms for time_range in arm.within(time, calendar))
         for time in times
     }
+
+
+def time_of(arms: Sequence[Arm], time: str, calendar: Calendar) -> TimeRange:
+    """Returns the time from the first instant of a time dimension in the arms' rows to the last.
+
+    Returns the first instant of all where no arm has any rows.
+    """
+    ranges = RangeSet(time_range for arm in arms for time_range in arm.within(time, calendar)).ranges
+    return TimeRange(ranges[0].start, ranges[-1].end) if ranges else TimeRange(MIN_INSTANT, MIN_INSTANT + 1)
+
+
+def uses_of(arms: Sequence[Arm]) -> tuple[TableUse, ...]:
+    """Returns the partitions of the arms, once for each table."""
+    by_table: dict[int, tuple[Table, list[Arm]]] = {}
+    for arm in arms:
+        by_table.setdefault(arm.table.id, (arm.table, []))[1].append(arm)
+    return tuple(
+        TableUse(
+            table,
+            merge_ranges(key_range for arm in table_arms for key_range in key_ranges(arm)),
+            tuple(Selection(arm.layout, arm.ranges, arm.null_time, arm.secondary_selections) for arm in table_arms),
+        )
+        for table, table_arms in by_table.values()
+    )

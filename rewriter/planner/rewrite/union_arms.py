@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rewriter.catalog.model.json_codec import damaged
-from rewriter.catalog.model.objects import Aggregate, Cube, Measure, Table
+from rewriter.catalog.model.objects import CONSTRUCTORS, KINDS_OF_ORDER, Aggregate, Cube, Measure, Table
 from rewriter.catalog.model.wider_types import widest
 from rewriter.grammar.lexer import tokens
 from rewriter.planner.cover.arms import Arm
@@ -277,6 +277,10 @@ def raw_expression(expressions: Mapping[str, str], table: Table, cube: Cube, nam
         problem = _problem(expression)
         if problem is not None:
             raise damaged(f"the column '{name}' of the table '{table.name}' in a fact", name, f"it {problem}")
+        argument = constructed_value(expression, cube, name)
+        if argument is not None:
+            function = expression[: expression.index("(")].strip()
+            return f"(SELECT {function}(rw_value) FROM (SELECT {argument} AS rw_value))"
         return f"CAST({expression} AS {type_name})"
     # A partition column is no count of events: facts of earlier versions may have one of that name.
     columns = table.columns if is_count(cube, name) else table.all_columns
@@ -291,6 +295,50 @@ def raw_expression(expressions: Mapping[str, str], table: Table, cube: Cube, nam
     values = [raw_expression(expressions, table, cube, measure.name) for measure in counted]
     are_absent = " OR ".join(f"{value} IS NULL" for value in values)
     return f"CAST(CASE WHEN {are_absent} THEN 0 ELSE 1 END AS {type_name})"
+
+
+def constructed_value(expression: str, cube: Cube, name: str) -> str | None:
+    """Returns ``x`` where the expression of a measure THETA_UNION is ``theta_sketch_agg(x)``: an event has the sketch
+    of one value. So has a measure BITMAP_OR the bitmap of one position. ``None`` for any other expression.
+    """
+    measure = next((measure for measure in cube.measures if measure.name.lower() == name.lower()), None)
+    function = None if measure is None else CONSTRUCTORS.get(measure.aggregate)
+    listed = tokens(expression)
+    if function is None or len(listed) < 4 or not listed[0].is_word(function.upper()) or not listed[1].is_operator("("):
+        return None
+    depth = 0
+    for position, token in enumerate(listed[1:], start=1):
+        depth += token.is_operator("(") - token.is_operator(")")
+        if depth == 0:
+            return expression[listed[1].end : token.start].strip() if position == len(listed) - 1 else None
+    return None
+
+
+def values_of_events(arms: Sequence[Arm], cube: Cube, measures: Sequence[Measure]) -> dict[int, str]:
+    """Returns the SQL of the values of which events give measures sketches or bitmaps, by the measure's number.
+
+    Measures of arms that are no events, or that have different values, are left out.
+    """
+    values: dict[int, str] = {}
+    for number, measure in enumerate(measures):
+        texts = set()
+        for arm in arms:
+            raw = {column.lower(): sql for column, sql in (arm.storage_table.raw or {}).items()}
+            expression = raw.get(measure.name.lower())
+            texts.add(None if expression is None else constructed_value(expression, cube, measure.name))
+        text = texts.pop() if len(texts) == 1 else None
+        if text is not None:
+            values[number] = text
+    return values
+
+
+def columns_of_values(values: Mapping[int, str]) -> dict[str, Extra]:
+    """Returns the columns rw_value0, … of ``relation`` for values of events, by number."""
+
+    def column(value: str) -> Extra:
+        return lambda _arm: value
+
+    return {f"rw_value{number}": column(value) for number, value in values.items()}
 
 
 @lru_cache(maxsize=1024)
@@ -473,3 +521,39 @@ def _outermost(node: exp.Expr) -> exp.Expr:
     while isinstance(node.parent, exp.Paren):
         node = node.parent
     return node
+
+
+# Measures rolled up, as Spark SQL.
+
+
+def rolled_up(measures: Sequence[Measure], number: int, value: Callable[[int], str], edge: str) -> str:
+    """Returns a measure rolled up, as Spark SQL. ``value`` returns the SQL of a measure by its number, and ``edge`` is
+    what ``edge_of`` computes for a LAST or FIRST one: of values with the same time, LAST takes the greatest, and FIRST
+    the least one.
+    """
+    measure = measures[number]
+    if measure.ordered_by is None:
+        precision = "" if measure.precision is None else f", {measure.precision}"
+        return f"{measure.aggregate.rollup_function}({value(number)}{precision})"
+    time = value(_number_of(measures, measure.ordered_by))
+    return f"{KINDS_OF_ORDER[measure.aggregate].value}(CASE WHEN {time} = {edge} THEN {value(number)} END)"
+
+
+def constructed(measure: Measure, value: str) -> str:
+    """Returns a measure as Spark SQL of values of events, of a kind that ``CONSTRUCTORS`` has."""
+    precision = "" if measure.precision is None else f", {measure.precision}"
+    return f"{CONSTRUCTORS[measure.aggregate]}({value}{precision})"
+
+
+def edge_of(measures: Sequence[Measure], number: int, value: Callable[[int], str], groups: str) -> str | None:
+    """Returns the newest or oldest time of a LAST or FIRST measure in the group of a row; ``None`` for the others."""
+    measure = measures[number]
+    if measure.ordered_by is None:
+        return None
+    time = value(_number_of(measures, measure.ordered_by))
+    return f"{KINDS_OF_ORDER[measure.aggregate].value}({time}) OVER (PARTITION BY {groups})"
+
+
+def _number_of(measures: Sequence[Measure], name: str) -> int:
+    (number,) = (n for n, measure in enumerate(measures) if measure.name.lower() == name.lower())
+    return number

@@ -11,7 +11,7 @@ from rewriter.catalog.model.objects import View, parts_of
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.unparse import quote_name
-from rewriter.planner.rewrite.union_arms import counted_measures, is_count
+from rewriter.planner.rewrite.union_arms import constructed_value, counted_measures, is_count
 from rewriter.planner.scope.column_uses import ColumnUses, column_uses
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.text.query_text import QueryText
@@ -93,7 +93,7 @@ def _read_expressions(
             raise _invalid(
                 f"{column.column} is not a column of the fact.", column.span, f"The columns are {shown}.", column.column
             )
-        _check_expression(column, table)
+        _check_expression(column, table, constructed_value(column.expression, cube, name))
         expressions[name] = column.expression
     return expressions
 
@@ -179,9 +179,13 @@ def _is_carried(name: str, cube: Cube, columns: tuple[str, ...] | None) -> bool:
     return columns is None or name in columns or name == cube.times[0]
 
 
-def _check_expression(column: s.RawColumn, table: Table) -> None:
-    """Raises, at the expression, unless it is a deterministic function of the columns of one row of the table."""
-    text = QueryText(f"SELECT {column.expression}", column.expression_span.start - len("SELECT "))
+def _check_expression(column: s.RawColumn, table: Table, value: str | None) -> None:
+    """Raises, at the expression, unless it is a deterministic function of the columns of one row of the table.
+
+    ``value`` is that function where the expression is the sketch or the bitmap of it.
+    """
+    checked = column.expression if value is None else value
+    text = QueryText(f"SELECT {checked}", column.expression_span.start - len("SELECT "))
     try:
         tree = text.tree
     except Error as error:

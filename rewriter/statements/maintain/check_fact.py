@@ -8,27 +8,43 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.external_file_changes import recorded_digest
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.changes import AcceptPartitions, RejectPartitions
 from rewriter.catalog.model.key_ranges import merge_ranges
-from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Partition, Table, edge_of, rolled_up
+from rewriter.catalog.model.objects import (
+    Aggregate,
+    Column,
+    Cube,
+    Fact,
+    Measure,
+    Partition,
+)
 from rewriter.catalog.model.proofs import BY_COMPARISON
 from rewriter.errors import Error
 from rewriter.exec.engine import EngineQuery
 from rewriter.grammar.families import timelines as s
 from rewriter.grammar.unparse import quote
 from rewriter.lazy_dataclass import dataclass
-from rewriter.planner.cover.arms import Arm, key_ranges
+from rewriter.planner.cover.arms import Arm, key_ranges, time_of, uses_of
 from rewriter.planner.cover.choose_facts import check_certain
 from rewriter.planner.cover.cover import Candidate, cover, extent
 from rewriter.planner.cover.secondary_times import SecondaryTimeUse, extents
 from rewriter.planner.cover.validity import cut, window
 from rewriter.planner.model.coverage_chart import overlapping
-from rewriter.planner.model.plan import Selection, SqlTemplate, TableToken, TableUse, quote_identifier
-from rewriter.planner.rewrite.union_arms import partition_column, relation
+from rewriter.planner.model.plan import SqlTemplate, TableToken, TableUse, quote_identifier
+from rewriter.planner.rewrite.union_arms import (
+    columns_of_values,
+    constructed,
+    edge_of,
+    partition_column,
+    relation,
+    rolled_up,
+    values_of_events,
+)
 from rewriter.planner.zones.zoned_expressions import truncated_instant
 from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result, Row, listing, strings
@@ -58,7 +74,6 @@ from rewriter.statements.write.external_base_changes import (
     listed_digests,
     note_changed,
 )
-from rewriter.timeline.civil import MIN_INSTANT
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
@@ -151,35 +166,11 @@ def engine_query(template: SqlTemplate, uses: Sequence[TableUse], context: Conte
     return EngineQuery(template.render(lambda table: names[table.id]), relations)
 
 
-def uses_of(arms: Sequence[Arm]) -> tuple[TableUse, ...]:
-    """Returns the partitions of the arms, once for each table."""
-    by_table: dict[int, tuple[Table, list[Arm]]] = {}
-    for arm in arms:
-        by_table.setdefault(arm.table.id, (arm.table, []))[1].append(arm)
-    return tuple(
-        TableUse(
-            table,
-            merge_ranges(key_range for arm in table_arms for key_range in key_ranges(arm)),
-            tuple(Selection(arm.layout, arm.ranges, arm.null_time, arm.secondary_selections) for arm in table_arms),
-        )
-        for table, table_arms in by_table.values()
-    )
-
-
 def period_start(period: Period, time: str, arms: Sequence[Arm], calendar: Calendar) -> str:
     """Returns the start of the period that holds a time dimension of the arms' rows, as Spark SQL."""
     return truncated_instant(
         _UNITS[period.kind], period, calendar, quote_identifier(time), time_of(arms, time, calendar)
     )
-
-
-def time_of(arms: Sequence[Arm], time: str, calendar: Calendar) -> TimeRange:
-    """Returns the time from the first instant of a time dimension in the arms' rows to the last.
-
-    Returns the first instant of all where no arm has any rows.
-    """
-    ranges = RangeSet(time_range for arm in arms for time_range in arm.within(time, calendar)).ranges
-    return TimeRange(ranges[0].start, ranges[-1].end) if ranges else TimeRange(MIN_INSTANT, MIN_INSTANT + 1)
 
 
 def _of_side(side: int, number: int) -> str:
@@ -196,10 +187,13 @@ def _template(comparison: Comparison) -> SqlTemplate:
     inner_items = [*groups, *(f"COUNT(CASE WHEN s = {side} THEN 1 END) AS r{side}" for side in (0, 1))]
     outer_items = [*groups, "r0", "r1"]
     agree, edges = ["r0 > 0", "r1 > 0"], []
+    values = values_of_events(comparison.base, comparison.cube, comparison.measures)
     for number, measure in enumerate(comparison.measures):
         for side in (0, 1):
             of_side, edge = partial(_of_side, side), f"w{side}{number}"
-            inner_items.append(f"{rolled_up(comparison.measures, number, of_side, edge)} AS v{side}{number}")
+            is_constructed = side == 0 and number in values
+            rolled = rolled_up(comparison.measures, number, of_side, edge)
+            inner_items.append(f"{constructed(measure, f'c{number}') if is_constructed else rolled} AS v{side}{number}")
             newest = edge_of(comparison.measures, number, of_side, ", ".join(groups))
             edges += [] if newest is None else [f", {newest} AS {edge}"]
         equality = f"v0{number} <=> v1{number}"
@@ -214,30 +208,34 @@ def _template(comparison: Comparison) -> SqlTemplate:
         agree.append(equality)
     parts: list[str | TableToken] = [
         f"SELECT {', '.join(outer_items)} FROM (SELECT {', '.join(inner_items)} FROM (SELECT *{''.join(edges)} FROM (",
-        *_side(comparison, comparison.base, 0),
+        *_side(comparison, comparison.base, 0, values),
         " UNION ALL ",
-        *_side(comparison, comparison.other, 1),
+        *_side(comparison, comparison.other, 1, values),
         f") AS rows) AS sides GROUP BY {', '.join(groups)}) AS compared WHERE NOT ({' AND '.join(agree)}) "
         f"ORDER BY {', '.join(groups)}",
     ]
     return SqlTemplate(tuple(parts))
 
 
-def _side(comparison: Comparison, arms: Sequence[Arm], side: int) -> Iterator[str | TableToken]:
+def _side(
+    comparison: Comparison, arms: Sequence[Arm], side: int, values: Mapping[int, str]
+) -> Iterator[str | TableToken]:
+    """Yields the rows of a side. Of ``values``, the base has the columns c1, …, and no sketches and bitmaps of them."""
     time = arms[0].storage_table.time
     calendar = comparison.cube.calendar
     items = [f"{side} AS s", f"{period_start(comparison.period, time, arms, calendar)} AS t"]
     keys = [period_start(comparison.period, other, arms, calendar) for other in comparison.times]
     keys += [quote_identifier(column.name) for column in comparison.dimensions]
     items += [f"{key} AS d{n}" for n, key in enumerate(keys)]
-    items += [f"{quote_identifier(measure.name)} AS m{n}" for n, measure in enumerate(comparison.measures)]
+    stored = [side == 1 or n not in values for n in range(len(comparison.measures))]
+    names = [measure.name for measure in comparison.measures]
+    sketches = [quote_identifier(name) if stored[n] else "CAST(NULL AS BINARY)" for n, name in enumerate(names)]
+    items += [f"{sql} AS m{n}" for n, sql in enumerate(sketches)]
+    items += [f"{'NULL' if side else f'rw_value{n}'} AS c{n}" for n in values]
+    columns = [time, *(c.name for c in comparison.keys), *compress(names, stored)]
     yield f"SELECT {', '.join(items)} FROM "
-    yield from relation(arms, comparison.cube, _columns(comparison, time))
+    yield from relation(arms, comparison.cube, columns, {} if side else columns_of_values(values))
     yield f" AS side{side}"
-
-
-def _columns(comparison: Comparison, time: str) -> list[str]:
-    return [time, *(c.name for c in comparison.keys), *(m.name for m in comparison.measures)]
 
 
 # NULLs in the measures of a fact that are declared NOT NULL. Statements write none (``query.not_null_measures``), but

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 _TIMES = ("timestamp", "date")
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
+#: The types of values that theta sketches take on both engines.
+_HASHED = ("int", "bigint", "float", "double", "string")
 _TEXTS = ("string", "boolean", "date")
 _CONVERT = (
     "A time as text or as a number is converted by a view: CREATE VIEW v AS SELECT *, to_timestamp(c) AS happened "
@@ -296,11 +298,12 @@ def _measures_and_dimensions(
     """Returns the measures and dimensions that are named, or else inferred.
 
     Texts, booleans, dates, and integers whose name is id or ends in _id are dimensions. Other numbers are summed, and
-    events are counted. A column that a SUM adds up, or that is a measure under its own name, is no dimension.
+    events are counted. A column that a SUM adds up, of which there is a sketch, or that is a measure under its own
+    name, is no dimension.
     """
     others = [column for column in events.columns if column is not time]
     given = statement.measures or ()
-    used = {m.expression.lower() for m in given if m.expression is not None and m.aggregate == "SUM"}
+    used = {m.expression.lower() for m in given if m.expression is not None and m.aggregate in ("SUM", "THETA_UNION")}
     used |= {m.name.lower() for m in given if m.expression is not None and m.expression.lower() == m.name.lower()}
     if statement.dimensions is not None:
         dimensions = []
@@ -362,6 +365,12 @@ def _measure_types(
             raise invalid_cube(
                 f"SUM({measure.expression}) adds up {column.type.upper()} values.", measure.span, "Sum numbers only."
             )
+        if measure.aggregate == "THETA_UNION" and column.type not in _HASHED:
+            raise invalid_cube(
+                f"THETA_SKETCH_AGG({measure.expression}) hashes {column.type.upper()} values.",
+                measure.span,
+                f"Write THETA_SKETCH_AGG(CAST({measure.expression} AS STRING)) AS {quote_name(measure.name)}.",
+            )
         types[measure.name] = column.type, _declared_type(measure.aggregate, column.type)
     return types
 
@@ -369,6 +378,8 @@ def _measure_types(
 def _declared_type(aggregate: str, type_: str) -> str:
     if aggregate == "COUNT":
         return "bigint"
+    if aggregate == "THETA_UNION":
+        return "binary"
     if aggregate != "SUM":
         return type_
     digits = re.fullmatch(r"decimal\((\d+),\s*(\d+)\)", type_)
@@ -389,6 +400,8 @@ def _raw(
         if measure.aggregate == "COUNT":
             counted = f"CAST(CASE WHEN {expression} IS NULL THEN 0 ELSE 1 END AS BIGINT)"
             yield RawColumn(measure.name, counted)
+        elif measure.aggregate == "THETA_UNION":
+            yield RawColumn(measure.name, f"theta_sketch_agg({expression})")
         elif expression.strip("`").lower() != measure.name.lower() or type_ != declared:
             cast = expression if type_ == declared else f"CAST({expression} AS {declared.upper()})"
             yield RawColumn(measure.name, cast)
@@ -410,7 +423,14 @@ def _cube_columns(
         counter = counters.get(expression.lower()) if expression is not None and measure.aggregate == "SUM" else None
         is_events = expression is None and bool(counters)
         yield CubeColumn(
-            measure.name, declared, measure.aggregate, counter, not_null=False, events=is_events, span=measure.span
+            measure.name,
+            declared,
+            measure.aggregate,
+            counter,
+            not_null=False,
+            events=is_events,
+            precision=measure.precision,
+            span=measure.span,
         )
     yield CubeColumn(time.name, "timestamp", "TIME", span=span)
 

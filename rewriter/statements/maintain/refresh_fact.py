@@ -10,15 +10,29 @@ from typing import TYPE_CHECKING
 from rewriter.catalog.commit.refresh_claims import ClaimRequest
 from rewriter.catalog.facts.time_binding import time_values
 from rewriter.catalog.model.changes import PartitionWrite, WritePartitions
-from rewriter.catalog.model.objects import Column, Cube, Fact, PartitionValues, Table, edge_of, rolled_up
+from rewriter.catalog.model.objects import (
+    Column,
+    Cube,
+    Fact,
+    PartitionValues,
+    Table,
+)
 from rewriter.errors import ConflictError, DataError, Error, InternalError
 from rewriter.exec.engine import Write, WrittenFile
 from rewriter.grammar.families import timelines as s
 from rewriter.lazy_dataclass import dataclass
+from rewriter.planner.cover.arms import time_of, uses_of
 from rewriter.planner.cover.validity import window
 from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.planner.model.plan import Reading, SqlTemplate, TableToken, quote_identifier
-from rewriter.planner.rewrite.union_arms import relation
+from rewriter.planner.rewrite.union_arms import (
+    columns_of_values,
+    constructed,
+    edge_of,
+    relation,
+    rolled_up,
+    values_of_events,
+)
 from rewriter.planner.text.clock_places import WEEK_FIELDS
 from rewriter.planner.text.literals import string_literal
 from rewriter.planner.zones.zoned_expressions import wall_time
@@ -34,8 +48,6 @@ from rewriter.statements.maintain.check_fact import (
     inside,
     ordinals_of,
     period_start,
-    time_of,
-    uses_of,
 )
 from rewriter.statements.query.routing import place_on_cluster
 from rewriter.statements.resolve.fact_periods import (
@@ -496,18 +508,27 @@ def _rollup_query(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in types.items()} | values
     items = [f"{values[column.name.lower()]} AS {quote_identifier(column.name)}" for column in table.all_columns]
     numbers, keys = range(len(measures)), ", ".join(groups)
-    rolled = [f"{rolled_up(measures, number, 'm{}'.format, f'w{number}')} AS v{number}" for number in numbers]
+    values_by_number = values_of_events(arms, cube, measures)
+    rolled = [
+        constructed(measure, f"m{n}") if n in values_by_number else rolled_up(measures, n, "m{}".format, f"w{n}")
+        for n, measure in enumerate(measures)
+    ]
+    rolled = [f"{sql} AS v{number}" for number, sql in enumerate(rolled)]
     edges = [edge_of(measures, number, "m{}".format, keys) for number in numbers]
     newest = "".join(f", {edge} AS w{number}" for number, edge in enumerate(edges) if edge is not None)
     cut = {time: period_start(stored.period, time, arms, calendar) for time in starts}
     start_items = [f"{cut[time]} AS {start}" for time, start in starts.items()]
     start_items += [f"{quote_identifier(column.name)} AS d{number}" for number, column in enumerate(dimensions)]
-    start_items += [f"{quote_identifier(measure.name)} AS m{number}" for number, measure in enumerate(measures)]
-    columns = [*starts, *(column.name for column in dimensions), *(measure.name for measure in measures)]
+    start_items += [
+        f"{f'rw_value{number}' if number in values_by_number else quote_identifier(measure.name)} AS m{number}"
+        for number, measure in enumerate(measures)
+    ]
+    stored_measures = [measure.name for number, measure in enumerate(measures) if number not in values_by_number]
+    columns = [*starts, *(column.name for column in dimensions), *stored_measures]
     parts: list[str | TableToken] = [
         f"SELECT {', '.join(items)} FROM (SELECT {', '.join([*groups, *rolled])} FROM "
         f"{f'(SELECT *{newest} FROM ' * bool(newest)}(SELECT {', '.join(start_items)} FROM ",
-        *relation(arms, cube, columns),
+        *relation(arms, cube, columns, columns_of_values(values_by_number)),
         f" AS base){' AS rows)' * bool(newest)} AS plain GROUP BY {', '.join(groups)}) AS rolled",
     ]
     return SqlTemplate(tuple(parts))
