@@ -28,8 +28,8 @@ PYTHON_FORMS = {"HOURLY": "%Y-%m-%d-%H", "DAILY": "%Y-%m-%d"}
 ROLLUPS = {"HOURLY": "yyyy-MM-dd-HH", "DAILY": "yyyy-MM-dd", "MONTHLY": "yyyy-MM"}
 #: The cube's columns as SQL over an event.
 EVENTS = (
-    "SELECT upper(code) AS carrier, kind, miles * 2 AS distance, delay, worst, happened AS departed, came AS arrived "
-    "FROM events"
+    "SELECT upper(code) AS carrier, kind, miles * 2 AS distance, delay, worst, happened AS departed, came AS arrived, "
+    "concat(code, miles) AS person FROM events"
 )
 AGGREGATES = {
     "COUNT(*)": "COUNT(*)",
@@ -43,6 +43,11 @@ AGGREGATES = {
     "MIN(departed)": "MIN(departed)",
     "SUM(CASE WHEN kind = 1 THEN distance END)": "SUM(CASE WHEN kind = 1 THEN distance END)",
     "COUNT(carrier)": "COUNT(carrier)",
+    "THETA_SKETCH_ESTIMATE(THETA_UNION_AGG(people, 5))": "THETA_SKETCH_ESTIMATE(THETA_SKETCH_AGG(person, 5))",
+    "HEX(THETA_UNION_AGG(people, 6))": "HEX(THETA_SKETCH_AGG(person, 6))",
+    "HEX(THETA_UNION_AGG(people)) AS x": "HEX(THETA_SKETCH_AGG(person)) AS x",
+    "HEX(THETA_SKETCH_AGG(carrier))": "HEX(THETA_SKETCH_AGG(carrier))",
+    "PERCENTILE(kind, 0.4, flights)": "PERCENTILE(kind, 0.4)",
     **{
         aggregate: aggregate
         for aggregate in (
@@ -83,16 +88,19 @@ class World:
         run("CREATE TABLE events (code STRING, kind INT, miles BIGINT, delay DOUBLE, worst INT, happened TIMESTAMP, "
             "came TIMESTAMP) "
             "PARTITIONED BY (dt STRING)")  # fmt: skip
-        data = "carrier STRING, kind INT, flights BIGINT, departures BIGINT, distance BIGINT, delay DOUBLE, worst INT"
+        data = "carrier STRING, kind INT, flights BIGINT, departures BIGINT, distance BIGINT, delay DOUBLE, worst INT, "
+        data += "people BINARY"
         for period in self.rollups:
             run(f"CREATE TABLE {period} ({data}) PARTITIONED BY (dt STRING)")
         run("CREATE CUBE flights (carrier STRING, kind INT, flights BIGINT MEASURE COUNT, "
             "departures BIGINT MEASURE COUNT, distance BIGINT MEASURE SUM, "
             "delay DOUBLE MEASURE SUM COUNTED BY departures, worst INT MEASURE MAX, "
+            "people BINARY MEASURE THETA_UNION PRECISION 6, "
             f"departed TIMESTAMP TIME{', arrived TIMESTAMP TIME' * self.has_second})")  # fmt: skip
         tables = [f"TABLE {p} PERIOD {p} PARTITIONED BY departed AS (dt = '{ROLLUPS[p]}')" for p in self.rollups]
         run(f"CREATE FACT f OF CUBE flights STORED IN (TABLE events PERIOD {self.base} PARTITIONED BY departed AS "
-            f"(dt = '{BASES[self.base]}') RAW (carrier AS upper(code), distance AS miles * 2, departed AS happened"
+            f"(dt = '{BASES[self.base]}') RAW (carrier AS upper(code), distance AS miles * 2, "
+            f"people AS theta_sketch_agg(concat(code, miles)), departed AS happened"
             f"{', arrived AS came' * self.has_second}), {', '.join(tables)})")  # fmt: skip
         if self.has_second:
             # Another fact of the cube has rows of days of both times.
@@ -123,7 +131,7 @@ class World:
             keys = "date_format(departed, 'yyyy-MM-dd'), date_format(arrived, 'yyyy-MM-dd')"
             self.connection.execute(
                 "INSERT OVERWRITE pairs SELECT carrier, kind, COUNT(*), COUNT(delay), SUM(distance), SUM(delay), "
-                f"MAX(worst), {keys} FROM ({EVENTS}) AS e GROUP BY carrier, kind, {keys}"
+                f"MAX(worst), THETA_SKETCH_AGG(person, 6), {keys} FROM ({EVENTS}) AS e GROUP BY carrier, kind, {keys}"
             )
 
     def came(self, time: datetime) -> str:
@@ -151,7 +159,7 @@ class World:
             where = f"departed >= '{self.time()}' AND departed < '{END}'{second}"
             self.connection.execute(
                 f"INSERT OVERWRITE {rollup} SELECT carrier, kind, SUM(flights), SUM(departures), SUM(distance), "
-                f"SUM(delay), MAX(worst), {key} FROM flights WHERE {where} "
+                f"SUM(delay), MAX(worst), THETA_UNION_AGG(people, 6), {key} FROM flights WHERE {where} "
                 f"GROUP BY carrier, kind, {key}"
             )
 

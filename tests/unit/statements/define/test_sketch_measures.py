@@ -178,3 +178,106 @@ def test_an_absent_library_is_named(world: Connection, monkeypatch: pytest.Monke
     with pytest.raises(rewriter.NotSupportedError, match="datasketches") as caught:
         world.execute("SELECT theta_sketch_estimate(theta_sketch_agg(id, 11)) FROM range(3)")
     assert "rewriter[sketches]" in (caught.value.hint or "")
+
+
+EVENTS = """CREATE TABLE events (page STRING, visitor STRING, user_id BIGINT, at TIMESTAMP) PARTITIONED BY (dt STRING);
+INSERT INTO events SELECT concat('p', id % 3), concat('V', id * 7919 % 5003), id * 31 % 40000,
+  timestamp_seconds(1704067200 + 311 * id), date_format(timestamp_seconds(1704067200 + 311 * id), 'yyyy-MM-dd')
+  FROM range(9000);
+CREATE CUBE c (page STRING, bucket BIGINT, n BIGINT MEASURE COUNT, who BINARY MEASURE THETA_UNION PRECISION 9,
+  ids BINARY MEASURE BITMAP_OR BUCKETED BY bucket, at TIMESTAMP TIME)"""
+RAW = "CREATE FACT g OF CUBE c STORED IN (TABLE events PERIOD DAILY PARTITIONED BY at AS (dt) RAW ({})) ROLLUPS ({})"
+EXPRESSIONS = (
+    "bucket AS bitmap_bucket_number(user_id), who AS theta_sketch_agg(lower(visitor)), "
+    "ids AS bitmap_construct_agg(bitmap_bit_position(user_id))"
+)
+CUT = "at >= '2024-01-03' AND at < '2024-01-25 07:00'"
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Iterator[Connection]:
+    with rewriter.connect(tmp_path / "w", engine="duckdb") as own:
+        for statement in EVENTS.split(";"):
+            own.execute(statement)
+        own.execute("SET rewriter.verify = certificate")
+        yield own
+
+
+def check_events(connection: Connection, cube: str, tables_read: list[str]) -> None:
+    over_cube = f"SELECT page, hex(theta_union_agg(who, 9)) FROM {cube} WHERE {CUT} GROUP BY page ORDER BY page"
+    over_events = over_cube.replace(f"theta_union_agg(who, 9)) FROM {cube}", "theta_sketch_agg(person, 9)) FROM people")
+    assert tables(connection, over_cube) == tables_read
+    assert connection.execute(over_cube).fetchall() == connection.execute(over_events).fetchall()
+
+
+def test_events_give_sketches_and_bitmaps(events: Connection) -> None:
+    events.execute("CREATE VIEW people AS SELECT *, lower(visitor) AS person FROM events")
+    events.execute(RAW.format(EXPRESSIONS, "DAILY, MONTHLY (page)"))
+    users = f"SELECT SUM(u) FROM (SELECT bitmap_count(bitmap_or_agg(ids)) AS u FROM c WHERE {CUT} GROUP BY bucket)"
+    counted = events.execute(f"SELECT COUNT(DISTINCT user_id) FROM events WHERE {CUT}").fetchall()
+    check_events(events, "c", ["events"])
+    assert events.execute(users).fetchall() == counted
+    events.execute("REFRESH FACT g")
+    check_events(events, "c", ["g_daily", "events"])
+    assert events.execute(users).fetchall() == counted
+    assert {row[8] for row in events.execute("CHECK FACT g").fetchall()} == {"agrees"}
+    events.execute("INSERT OVERWRITE g_monthly_page SELECT 'p0', 1L, theta_sketch_agg('x', 9), '2024-01' FROM range(1)")
+    assert {row[8] for row in events.execute("CHECK FACT g").fetchall()} >= {"value differs", "row missing"}
+
+
+def test_the_values_of_events_follow_the_names_of_columns(events: Connection) -> None:
+    events.execute(RAW.format(EXPRESSIONS, "DAILY"))
+    events.execute("REFRESH FACT g")
+    events.execute("ALTER TABLE events RENAME COLUMN visitor TO `the visitor` CASCADE")
+    shown = events.execute("SHOW CREATE FACT g").fetchall()[0][0]
+    assert "who AS theta_sketch_agg(lower(`the visitor`))" in shown
+    events.execute("CREATE VIEW people AS SELECT *, lower(`the visitor`) AS person FROM events")
+    check_events(events, "c", ["g_daily", "events"])
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "who AS theta_sketch_agg(visitor, 10)",
+        "who AS theta_sketch_agg(DISTINCT visitor)",
+        "who AS theta_sketch_agg()",
+        "who AS theta_sketch_agg(rand())",
+        "who AS theta_sketch_agg(max(visitor))",
+        "who AS bitmap_construct_agg(user_id)",
+        "ids AS theta_sketch_agg(user_id)",
+        "n AS theta_sketch_agg(user_id)",
+        "who AS concat(theta_sketch_agg(visitor), theta_sketch_agg(visitor))",
+    ],
+)
+def test_wrong_values_of_events(events: Connection, expression: str) -> None:
+    given = [part for part in EXPRESSIONS.split(", ") if not part.startswith(expression.partition(" ")[0])]
+    assert condition(events, RAW.format(", ".join([*given, expression]), "DAILY")) == "INVALID_FACT"
+
+
+def test_the_short_form_of_a_cube_makes_sketches(events: Connection) -> None:
+    events.execute("CREATE VIEW people AS SELECT page, concat(visitor, '') AS person, user_id, at FROM events")
+    events.execute(
+        "CREATE CUBE s FROM people MEASURES (COUNT(*) AS n, THETA_SKETCH_AGG(person, 9) AS who, "
+        "THETA_SKETCH_AGG(user_id)) ROLLUPS (DAILY (page), MONTHLY)"
+    )
+    shown = events.execute("SHOW CREATE CUBE s").fetchall()[0][0]
+    assert "who binary MEASURE THETA_UNION PRECISION 9" in shown
+    assert "user_id binary MEASURE THETA_UNION PRECISION 12" in shown
+    assert "person" not in shown
+    check_events(events, "s", ["s_all_daily", "s_events"])
+    assert {row[8] for row in events.execute("CHECK FACT s_all").fetchall()} == {"agrees"}
+
+
+@pytest.mark.parametrize(
+    ("measure", "expected"),
+    [
+        ("THETA_SKETCH_AGG(at) AS who", "INVALID_CUBE"),
+        ("THETA_SKETCH_AGG(visitor, 27) AS who", "INVALID_CUBE"),
+        ("THETA_SKETCH_AGG(visitor, page) AS who", "PARSE_SYNTAX_ERROR"),
+        ("THETA_SKETCH_AGG(*) AS who", "PARSE_SYNTAX_ERROR"),
+        ("THETA_SKETCH_AGG(DISTINCT visitor) AS who", "PARSE_SYNTAX_ERROR"),
+        ("THETA_UNION_AGG(visitor) AS who", "PARSE_SYNTAX_ERROR"),
+    ],
+)
+def test_wrong_measures_of_the_short_form(events: Connection, measure: str, expected: str) -> None:
+    assert condition(events, f"CREATE CUBE s FROM events TIME at MEASURES (COUNT(*) AS n, {measure})") == expected
