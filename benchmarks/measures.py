@@ -15,6 +15,7 @@ import duckdb
 import rewriter
 from benchmarks.timing import Figure, Table, seconds
 from rewriter.dbapi.connection import Connection
+from rewriter.terminal_text import counted
 
 #: A year of days; each page is read by all users.
 EVENTS, DAYS, USERS, PAGES = 10_000_000, 366, 100_000, 100
@@ -115,7 +116,7 @@ def _counts(
     ]
     cursor = connection.execute(query)
     assert cursor.fetchall() == direct.execute(over_events[0]).fetchall()
-    scans = " and ".join(f"{scan.partitions} partitions of {scan.table}" for scan in cursor.stats.scans)
+    scans = " and ".join(f"{counted(scan.partitions, 'partition')} of {scan.table}" for scan in cursor.stats.scans)
     bitmaps = seconds(lambda: connection.execute(query).fetchall(), 7)
     exact, approximate = (seconds(lambda text=text: direct.execute(text).fetchall(), 3) for text in over_events)  # type: ignore[misc]
     yield Figure(f"users of each page, {what}", bitmaps, scans)
