@@ -519,9 +519,9 @@ class QueryBlock:
         elif isinstance(node, exp.ArgMax | exp.ArgMin) and is_of_series(node, measure, self._measure(node.expression)):
             pass  # The rows of a series: the newest of the newest rows is the newest.
         elif isinstance(node, exp.AnonymousAggFunc):
-            *values, frequency = node.expressions
+            *values, frequency = node.expressions or [node]
             counter = self._measure(frequency)
-            if counter is None or counter[2] != "COUNT":
+            if counter is None or counter[2] != "COUNT" or len(values) != 2 or isinstance(values[0], exp.Distinct):
                 raise Refuted(f"{node.sql('spark')[:80]} is not weighted by a COUNT measure")
             for value in values:
                 self._check(value, set(), in_where=False)

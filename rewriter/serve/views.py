@@ -516,7 +516,9 @@ def _example_texts(fact: Fact, snapshot: Snapshot, coverage: FactCoverage) -> It
     """Yields queries of the newest time that a fact can read, the best first."""
     cube, readiness = snapshot.cube(fact.cube), coverage.readiness()
     carried, base = cube.columns_in(fact.columns), fact.base_period
-    plain = [measure for measure in cube.measures if measure.name.lower() in carried and not measure.keys]
+    # Bitmaps, sketches and last values are shown by longer queries.
+    numbers = [measure for measure in cube.measures if not measure.keys and measure.precision is None]
+    plain = [measure for measure in numbers if measure.name.lower() in carried]
     measures = plain[:_EXAMPLE_MEASURES]
     values = [
         f"{measure.aggregate.rollup_function}({quoted(measure.name)}) AS {quoted(measure.name)}" for measure in measures
