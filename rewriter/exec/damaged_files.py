@@ -10,11 +10,13 @@ import csv
 import re
 import time
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from rewriter.errors import EngineError, Error, is_of_signal_handler
 from rewriter.exec.data_files import unreadable
 from rewriter.exec.formats.registry import reader_named
+from rewriter.uris import is_uri
 
 if TYPE_CHECKING:
     from rewriter.exec.engine import Relation
@@ -35,12 +37,15 @@ _SECONDS = 10.0
 def name_damaged_file(error: Error, relations: Sequence[Relation], conditions: Sequence[str]) -> Error:
     """Returns the error, or ``EngineError`` FAILED_READ_FILE with the path if a file causes one of ``conditions``.
 
-    If a value does not fit its column in a CSV or JSON file, the error includes the position of the value.
+    If a value does not fit its column in a CSV or JSON file, the error includes the position of the value. If bytes are
+    no theta sketch, it names their column, file and partition.
 
     Costs a search of the message if it names the file; otherwise a reading of the files, ten seconds at most.
     """
     if error.condition in _OF_VALUES:
         return _locate_value(error, relations)
+    if error.condition in _OF_SKETCHES:
+        return _locate_sketch(error, relations)
     if error.condition not in conditions:
         return error
     for relation in relations:
@@ -89,6 +94,69 @@ def _locate_value(error: Error, relations: Sequence[Relation]) -> Error:
             except (Error, OSError, ValueError, csv.Error):
                 continue  # This file did not cause the engine's error, or the error would have said so.
     return error
+
+
+#: Conditions of bytes that are no theta sketch.
+_OF_SKETCHES = ("THETA_INVALID_INPUT_SKETCH_BUFFER", "THETA_INVALID_INPUT_SKETCH_BUFFER_FAMILY")
+#: The fewest bytes of a sketch, and its second and third byte: the versions of its format, and the family.
+_LEAST_LENGTH, _VERSIONS, _FAMILY = 8, (3, 4), 3
+
+
+def _locate_sketch(error: Error, relations: Sequence[Relation]) -> Error:
+    """Returns the error with the column and the file of the first value that is no theta sketch, in a column of Parquet
+    files that has sketches, too.
+    """
+    deadline = time.monotonic() + _SECONDS
+    for relation in relations:
+        columns = [column.stored_name for column in relation.columns if column.type == "binary"]
+        partition_columns = [column.stored_name for column in relation.stored_partition_columns]
+        paths = [file.path for file in relation.files if relation.format == "parquet" and not is_uri(file.path)]
+        bad: dict[str, str] = {}
+        with_sketches = set()
+        for path in paths if columns else ():
+            try:
+                for name, value, partition in _binary_values(path, columns, partition_columns):
+                    if _is_sketch(value):
+                        with_sketches.add(name)
+                    elif name not in bad:
+                        bad[name] = f"{path}{f', in the partition {partition}' if partition else ''}"
+            except (OSError, ValueError):
+                continue
+            if time.monotonic() > deadline:
+                break
+        for name, place in bad.items():
+            if name in with_sketches:
+                error.message = f"{error.message.rstrip('.')}. It is in the column {name} of the file {place}."
+                return error
+    return error
+
+
+def _binary_values(
+    path: str, columns: Sequence[str], partition_columns: Sequence[str]
+) -> Iterator[tuple[str, bytes, str]]:
+    """Yields the values of columns, each with its name, and with the partition of its row, if the file has several."""
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(path)
+    names, keys = ([n for n in list_ if n in file.schema_arrow.names] for list_ in (columns, partition_columns))
+    for batch in file.iter_batches(columns=[*names, *keys]):
+        for row in batch.to_pylist():
+            of_row = "/".join(f"{name}={row[name]}" for name in keys)
+            yield from ((name, row[name], of_row) for name in names if row[name] is not None)
+
+
+def _is_sketch(value: bytes) -> bool:
+    if len(value) < _LEAST_LENGTH or value[1] not in _VERSIONS or value[2] != _FAMILY:
+        return False
+    if find_spec("datasketches") is None:
+        return True
+    from datasketches import compact_theta_sketch
+
+    try:
+        compact_theta_sketch.deserialize(value)
+    except (ValueError, IndexError, RuntimeError, MemoryError):
+        return False
+    return True
 
 
 def _normalized_type(type: str) -> str:
