@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from rewriter.catalog.model.objects import DEFAULT_PRECISION
 from rewriter.errors import AnalysisError
+from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.blocks import Block, CubeSource, did_you_mean
 from rewriter.planner.scope.inlining import is_marked
 
 if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Cube
     from rewriter.planner.text.query_text import QueryText
 
 #: The most columns that a hint lists.
@@ -83,6 +86,7 @@ def _unknown(text: QueryText, block: Block, source: CubeSource, column: exp.Colu
         names = list(dict.fromkeys(name for columns in (*offered, *others) for name in columns))
         message = f"No relation in FROM has a column {column.name}."
     listed = f"The columns are {', '.join(names)}." if len(names) <= _MOST_LISTED else None
+    hint = did_you_mean(column.name, names) or listed or f"DESCRIBE CUBE {source.cube.name} lists its columns."
     span = text.span_of(column)
     return AnalysisError(
         message,
@@ -90,5 +94,21 @@ def _unknown(text: QueryText, block: Block, source: CubeSource, column: exp.Colu
         sqlstate="42703",
         position=text.place(span) if span else None,
         object=column.name,
-        hint=did_you_mean(column.name, names) or listed or f"DESCRIBE CUBE {source.cube.name} lists its columns.",
+        hint=_counted_by_sketch(column, source.cube) or hint,
     )
+
+
+def _counted_by_sketch(column: exp.Column, cube: Cube) -> str | None:
+    """Returns a hint where a query counts the distinct values of a column, and the cube has sketches or bitmaps."""
+    call = column.find_ancestor(exp.Count, exp.ApproxDistinct)
+    if call is None or (isinstance(call, exp.Count) and not isinstance(call.this, exp.Distinct)):
+        return None
+    for measure in cube.measures:
+        name = quote_identifier(measure.name)
+        if measure.precision is not None:
+            precision = "" if measure.precision >= DEFAULT_PRECISION else f", {measure.precision}"
+            return f"{measure.name} has sketches of values: theta_sketch_estimate(theta_union_agg({name}{precision}))."
+        if measure.bucketed_by is not None:
+            of_bucket = f"SELECT bitmap_count(bitmap_or_agg({name})) AS ids … GROUP BY {measure.bucketed_by}"
+            return f"{measure.name} has bitmaps of ids: SELECT SUM(ids) FROM ({of_bucket})."
+    return None

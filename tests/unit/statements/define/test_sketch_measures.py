@@ -283,3 +283,12 @@ def test_the_short_form_of_a_cube_makes_sketches(events: Connection) -> None:
 )
 def test_wrong_measures_of_the_short_form(events: Connection, measure: str, expected: str) -> None:
     assert condition(events, f"CREATE CUBE s FROM events TIME at MEASURES (COUNT(*) AS n, {measure})") == expected
+
+
+@pytest.mark.parametrize(
+    "call", ["COUNT(DISTINCT visitor)", "approx_count_distinct(visitor)", "COUNT(DISTINCT v.visitor)"]
+)
+def test_a_count_of_absent_values_leads_to_the_sketch(world: Connection, call: str) -> None:
+    with pytest.raises(rewriter.ProgrammingError) as caught:
+        world.execute(f"SELECT {call} FROM v WHERE {JANUARY}")
+    assert caught.value.hint == "who has sketches of values: theta_sketch_estimate(theta_union_agg(who, 6))."
