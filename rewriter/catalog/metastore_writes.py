@@ -42,7 +42,6 @@ from rewriter.catalog.model.changes import (
     PartitionAlteration,
     PartitionWrite,
 )
-from rewriter.catalog.model.file_parameters import has_other_files
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table, database_of, managed_directory
 from rewriter.catalog.model.write_ids import ValidWriteIdList, equivalent
@@ -456,3 +455,21 @@ def _of_another(name: str, text: str) -> DataError:
         object=name,
         hint="A list begins with the table's id; pass the list that valid_write_id_list returns for this table.",
     )
+
+
+# The parameters by which clients of a metastore say that a partition has other files: their number, their bytes, and
+# the time of the last change, in seconds since 1970.
+
+COUNT, BYTES = "numFiles", "totalSize"
+CHANGED_AT = "transient_lastDdlTime"
+
+
+def has_other_files(before: Mapping[str, str], given: Mapping[str, str]) -> bool:
+    """Returns whether a partition with the parameters ``before`` has other files if a client gives it ``given``.
+
+    A parameter that the client leaves out says nothing.
+
+    >>> has_other_files({"numFiles": "1"}, {"numFiles": "2"}), has_other_files({"numFiles": "1"}, {"owner": "ada"})
+    (True, False)
+    """
+    return any(key in given and given[key] != before.get(key) for key in (COUNT, BYTES, CHANGED_AT))

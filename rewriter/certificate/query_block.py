@@ -372,7 +372,9 @@ class QueryBlock:
                 measure = self._measure(child.unnest())
                 if measure is None:
                     self._check(child, set(), in_where=False)
-                elif measure[2] != kind or not keeps_precision(node, measure):
+                elif measure[2] == kind and not keeps_precision(node, measure):
+                    raise Refuted(f"rollups of {measure[0]} have the precision {measure[9]}: {node.sql('spark')}")
+                elif measure[2] != kind:
                     raise Refuted(f"{kind} does not add up {measure[0]}, a measure {measure[2]}")
         elif isinstance(node, exp.AggFunc):
             self._check_aggregate(node)

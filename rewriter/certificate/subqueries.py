@@ -359,7 +359,7 @@ def keeps_precision(node: exp.Expr, measure: Sequence[Any]) -> bool:
     """
     if not isinstance(node, exp.AnonymousAggFunc):
         return True
-    precision = node.expressions[1] if len(node.expressions) == 2 else exp.Literal.number(12)
+    precision = node.expressions[1].unnest() if len(node.expressions) == 2 else exp.Literal.number(12)
     is_literal = isinstance(precision, exp.Literal) and not precision.is_string and precision.name.isdigit()
     return len(measure) > 9 and is_literal and int(precision.name) <= measure[9]
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from rewriter.errors import EngineError, Error, is_of_signal_handler
 from rewriter.exec.data_files import unreadable
 from rewriter.exec.formats.registry import reader_named
+from rewriter.exec.theta_sketches import problem_of_header, read_sketch
 from rewriter.uris import is_uri
 
 if TYPE_CHECKING:
@@ -98,8 +99,6 @@ def _locate_value(error: Error, relations: Sequence[Relation]) -> Error:
 
 #: Conditions of bytes that are no theta sketch.
 _OF_SKETCHES = ("THETA_INVALID_INPUT_SKETCH_BUFFER", "THETA_INVALID_INPUT_SKETCH_BUFFER_FAMILY")
-#: The fewest bytes of a sketch, and its second and third byte: the versions of its format, and the family.
-_LEAST_LENGTH, _VERSIONS, _FAMILY = 8, (3, 4), 3
 
 
 def _locate_sketch(error: Error, relations: Sequence[Relation]) -> Error:
@@ -146,15 +145,11 @@ def _binary_values(
 
 
 def _is_sketch(value: bytes) -> bool:
-    if len(value) < _LEAST_LENGTH or value[1] not in _VERSIONS or value[2] != _FAMILY:
-        return False
     if find_spec("datasketches") is None:
-        return True
-    from datasketches import compact_theta_sketch
-
+        return problem_of_header(value) is None
     try:
-        compact_theta_sketch.deserialize(value)
-    except (ValueError, IndexError, RuntimeError, MemoryError):
+        read_sketch(value)
+    except ValueError:
         return False
     return True
 

@@ -714,6 +714,10 @@ select r, theta_sketch_estimate(theta_union_agg(x) over (order by r))
 select r, theta_sketch_estimate(theta_sketch_agg(i32) over (partition by k order by r)) from e
 select theta_union(a, b), theta_union(a, b, 6), theta_intersection(a, b), theta_difference(a, b), theta_union(a, null)
   from (select theta_sketch_agg(id) a, theta_sketch_agg(id * 2) b from range(30000))
+select k, (select theta_sketch_estimate(theta_sketch_agg(i.r)) from e i where i.r = e.r + 5) x from e
+select k, (select coalesce(theta_sketch_estimate(theta_union_agg(x)), -1) from (select r, theta_sketch_agg(r) x from e
+  group by r) i where i.r = e.r + 5) x from e
+select (select theta_sketch_estimate(theta_sketch_agg(i.r)) from e i where i.r = 500) x from e
 select theta_sketch_estimate(null), theta_union(null, null), theta_intersection(null, null),
   theta_difference(null, null)
 select theta_sketch_estimate(theta_difference(a, b)), theta_sketch_estimate(theta_intersection(b, a))

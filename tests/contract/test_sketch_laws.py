@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
+import pytest
 from datasketches import (
     compact_theta_sketch,
     hll_sketch,
@@ -16,6 +17,7 @@ from datasketches import (
 )
 
 from rewriter.exec.duckdb import own_functions
+from rewriter.exec.theta_sketches import bytes_of, read_sketch
 
 #: 2^9 hashes, so that small sets fill a sketch.
 PRECISION = 9
@@ -127,3 +129,43 @@ def test_kll_quantiles_depend_on_the_split() -> None:
     for source, values in worlds(40):
         differ += len(values) > 1000 and median([values]) != median(split(source, values))
     assert differ > 0
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "", "01", "0104032004", "03030300001acc93", "0a01070800100600000000000000000000",
+        # More hashes than there are bytes: the library would read behind them, or allocate gigabytes.
+        "01040320041acc9300000008", "01040300041acc9300ca9a3b", "02040300041acc93000000000000004000ca9a3b",
+        "01040300081acc9300ca9a3b00000000", "01040300041acc93ffffffff", "02030300001acc93ffffff7f0000803f",
+        # A theta of 0, a hash above theta, a hash of 0, another seed, no such version, and a mark without what it says.
+        "03030300001acc93000000000000803f0000000000000000",
+        "03030300001acc93010000000000803f0000000000000001ffffffffffffff3f",
+        "02030300001acc93010000000000803f0000000000000000", "01030300003accff15f97dcbbd86a105",
+        "01050300003acc9315f97dcbbd86a105", "02030300001ecc930100000000000000ffffffffffffff00",
+    ],
+)  # fmt: skip
+def test_damaged_sketches_are_refused(damaged: str) -> None:
+    with pytest.raises(ValueError, match="THETA_INVALID_INPUT_SKETCH_BUFFER"):
+        read_sketch(bytes.fromhex(damaged))
+
+
+def test_random_damage_is_refused_or_leaves_a_sketch() -> None:
+    source = random.Random(7)
+    sketches = [theta(range(count)) for count in (0, 1, 2, 40, 600, 5000)]
+    sketches += [read_sketch(sketch).serialize() for sketch in sketches]
+    for _ in range(4000):
+        data = bytearray(source.choice(sketches))
+        for _ in range(source.randint(1, 3)):
+            place = source.randrange(min(len(data), 32) if source.random() < 0.7 else len(data))
+            data[place] ^= 1 << source.randrange(8)
+        if source.random() < 0.2:
+            del data[source.randrange(len(data)) :]
+        try:
+            sketch = read_sketch(bytes(data))
+        except ValueError:
+            continue
+        # What is accepted can be united, intersected, and written again.
+        assert read_sketch(bytes_of(sketch)).num_retained == sketch.num_retained
+        united([bytes(data), sketches[4]])
+        own_functions._intersected([bytes(data), sketches[4]])

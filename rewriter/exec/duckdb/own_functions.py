@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
+from rewriter.exec.theta_sketches import GREATEST_THETA, bytes_of, read_sketch
 from rewriter.exec.translate.duckdb_macros import macros
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _of_values(values: _Column, precisions: _Column) -> _Column:
 def _union(values: _Column, precisions: _Column) -> _Column:
     """Returns the union of the sketches in each list."""
     rows = zip(_rows(values), _rows(precisions), strict=True)
-    return _binary(_united(map(_sketch, listed or ()), precision) for listed, precision in rows)
+    return _binary(_united(map(read_sketch, listed or ()), precision) for listed, precision in rows)
 
 
 def _united(sketches: Iterable[Any], precision: int) -> bytes:
@@ -89,7 +90,7 @@ def _united(sketches: Iterable[Any], precision: int) -> bytes:
     union = theta_union(precision)
     for sketch in sketches:
         union.update(sketch)
-    return _bytes_of(union.get_result())
+    return bytes_of(union.get_result())
 
 
 def _intersection(values: _Column) -> _Column:
@@ -104,8 +105,8 @@ def _intersected(sketches: Sequence[bytes]) -> bytes:
         return _united((), 12)
     intersection = theta_intersection()
     for sketch in sketches:
-        intersection.update(_sketch(sketch))
-    return _bytes_of(intersection.get_result())
+        intersection.update(read_sketch(sketch))
+    return bytes_of(intersection.get_result())
 
 
 def _difference(values: _Column) -> _Column:
@@ -113,7 +114,7 @@ def _difference(values: _Column) -> _Column:
     from datasketches import theta_a_not_b
 
     return _binary(
-        None if pair is None else _bytes_of(theta_a_not_b().compute(*map(_sketch, pair))) for pair in _rows(values)
+        None if pair is None else bytes_of(theta_a_not_b().compute(*map(read_sketch, pair))) for pair in _rows(values)
     )
 
 
@@ -121,30 +122,10 @@ def _estimate(values: _Column) -> _Column:
     """Returns the estimated number of values of each sketch, as Java rounds it."""
     import pyarrow as pa
 
-    estimates = [None if sketch is None else int(_sketch(sketch).get_estimate() + 0.5) for sketch in _rows(values)]
-    return pa.array(estimates, type=pa.int64())
+    def rounded(sketch: bytes) -> int:
+        return int(min(read_sketch(sketch).get_estimate() + 0.5, GREATEST_THETA))
 
-
-def _sketch(data: bytes) -> Any:
-    """Reads a sketch. DuckDB passes the message of the error on, which ``own_errors`` reads."""
-    from datasketches import compact_theta_sketch
-
-    try:
-        return compact_theta_sketch.deserialize(data)
-    except (ValueError, IndexError, RuntimeError, MemoryError) as error:
-        raise ValueError(f"[THETA_INVALID_INPUT_SKETCH_BUFFER] This is no theta sketch: {error}.") from None
-
-
-def _bytes_of(sketch: Any) -> bytes:
-    """Returns the bytes that Java writes: an empty sketch without the hash of its seed, and a mark of a single hash."""
-    data: bytes = sketch.serialize(compress=True)
-    if sketch.is_empty():
-        return data[:6] + b"\0\0"
-    return data[:5] + bytes((data[5] | _SINGLE,)) + data[6:] if len(data) == _SINGLE_LENGTH else data
-
-
-#: The flag of a sketch of one hash in byte 5, and its length: 8 bytes and the hash.
-_SINGLE, _SINGLE_LENGTH = 0x20, 16
+    return pa.array([None if sketch is None else rounded(sketch) for sketch in _rows(values)], type=pa.int64())
 
 
 def _weighted_percentiles(rows: _Column, percentages: _Column) -> _Column:

@@ -590,6 +590,8 @@ def aggregate(e: Expressions, node: exp.Expr, scope: Scope) -> Aggregate | None:
     outer_names = scope.outer_scope.used_names if isinstance(scope.outer_scope, OuterScope) else []
     before = len(outer_names)
     result = _of_one_value(e, call_, scope) if rule is None else rule(e, call_, scope)
+    if call_.function in theta_functions.AGGREGATE_RULES:
+        result = _of_correlated_rows(e, node, result, scope, is_correlated=before > 0)
     if len(outer_names) > before:
         # DuckDB may aggregate the rows of the outer query, as other dialects do. Spark refuses most of these.
         e.text.refuse(
@@ -598,6 +600,17 @@ def aggregate(e: Expressions, node: exp.Expr, scope: Scope) -> Aggregate | None:
             "Aggregate columns of the subquery's own FROM; compute other aggregates in the outer query.",
         )
     return result
+
+
+def _of_correlated_rows(
+    e: Expressions, node: exp.Expr, sketch: Aggregate, scope: Scope, *, is_correlated: bool
+) -> Aggregate:
+    """Returns a sketch as a correlated subquery returns it. Spark joins such a query: of no rows at all, it is NULL."""
+    if scope.outer_scope is not None and not isinstance(scope.outer_scope, OuterScope):
+        e.refuse(node, f"{str(e.text.called(node)).upper()} in LATERAL")
+    if not is_correlated or isinstance(wrapped_call(node).parent, exp.Window):
+        return sketch
+    return replace(sketch, template=f"CASE WHEN count(*) > 0 THEN {sketch.template} END")
 
 
 def _of_one_value(e: Expressions, call_: AggregateCall, scope: Scope) -> Aggregate:

@@ -8,7 +8,8 @@ bytes that Spark returns.
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+
+from sqlglot import exp
 
 from rewriter.catalog.model.objects import DEFAULT_PRECISION, PRECISIONS
 from rewriter.errors import NotSupportedError
@@ -17,9 +18,6 @@ from rewriter.exec.translate.aggregate_calls import Aggregate, AggregateCall, Ag
 from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.expressions import Expressions, Scope, Translation, Typed, call, functions
 from rewriter.exec.translate.math_functions import literal_int
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 #: The functions of ``own_functions`` that hash values, by the type of the values.
 _OF_VALUES: dict[str, tuple[str, SqlType]] = {
@@ -48,7 +46,9 @@ def _precision(e: Expressions, node: exp.Expr, precision: list[exp.Expr]) -> int
     """Returns the precision that is the last argument of a call, where there is one. A wrong one is an error."""
     if not precision:
         return DEFAULT_PRECISION
-    number = literal_int(e, precision[0])
+    given = precision[0].unnest()
+    value = e.parameters.get(str(given.this)) if isinstance(given, exp.Placeholder) else None
+    number = value if isinstance(value, int) and not isinstance(value, bool) else literal_int(e, given)
     if number == _SPARK_LEAST:
         e.refuse(node, f"The precision {number} of {str(e.text.called(node)).upper()}")
     if number not in PRECISIONS:
@@ -124,7 +124,7 @@ def _estimate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(sql, BIGINT, call("theta_sketch_estimate", value.name))
 
 
-_NO_LITERAL = "precisions that are no literals, and 4"
+_NO_LITERAL = "precisions that are computed, and 4"
 
 AGGREGATE_RULES: dict[str, AggregateRule] = {
     "theta_sketch_agg": _of_values,

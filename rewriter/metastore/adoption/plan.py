@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.keys.paths import default_directory
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, parse_partition_name, partition_name
-from rewriter.catalog.metastore_writes import is_interpreted
+from rewriter.catalog.metastore_writes import has_other_files, is_interpreted
 from rewriter.catalog.model.changes import (
     AlterColumns,
     AlterPartitions,
@@ -20,7 +20,6 @@ from rewriter.catalog.model.changes import (
     PartitionAlteration,
     PartitionWrite,
 )
-from rewriter.catalog.model.file_parameters import has_other_files
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.catalog.model.stored_paths import PathIndex, RealPaths, is_in
 from rewriter.errors import DataError, Error, IntegrityError, InterfaceError, NotSupportedError

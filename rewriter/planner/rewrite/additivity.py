@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.catalog.model.objects import DEFAULT_PRECISION, Aggregate, Cube, Measure
+from rewriter.catalog.model.objects import DEFAULT_PRECISION, PRECISIONS, Aggregate, Cube, Measure
 from rewriter.catalog.model.wider_types import decimal_digits, decimal_sum
 from rewriter.errors import NotSupportedError
 from rewriter.lazy_dataclass import dataclass
@@ -178,8 +178,11 @@ def union_precision(node: exp.Expr) -> int | None:
         return None
     if not precision:
         return DEFAULT_PRECISION
-    is_number = isinstance(precision[0], exp.Literal) and not precision[0].is_string and precision[0].name.isdigit()
-    return int(precision[0].name) if is_number else None
+    literal = precision[0].unnest()
+    is_number = isinstance(literal, exp.Literal) and not literal.is_string and literal.name.isdigit()
+    # Spark takes 4, too.
+    is_valid = is_number and PRECISIONS[0] - 1 <= int(literal.name) <= PRECISIONS[-1]
+    return int(literal.name) if is_valid else None
 
 
 def is_aggregate(node: exp.Expr) -> bool:

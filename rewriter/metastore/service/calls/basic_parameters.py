@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys.paths import is_hidden
-from rewriter.catalog.model.file_parameters import BYTES, CHANGED_AT, COUNT
+from rewriter.catalog.metastore_writes import BYTES, CHANGED_AT, COUNT
 from rewriter.metastore.service.calls.files import is_below_roots
 
 if TYPE_CHECKING:

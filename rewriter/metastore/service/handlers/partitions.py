@@ -15,7 +15,7 @@ from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.partition_names import NameMaker
 from rewriter.catalog.keys.paths import default_directory, is_discovered, not_registered
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, parse_partition_name, partition_name
-from rewriter.catalog.metastore_writes import check_properties
+from rewriter.catalog.metastore_writes import BYTES, COUNT, check_properties, has_other_files
 from rewriter.catalog.model.changes import (
     AddPartitions,
     AlterPartitions,
@@ -23,7 +23,6 @@ from rewriter.catalog.model.changes import (
     PartitionAlteration,
     PartitionWrite,
 )
-from rewriter.catalog.model.file_parameters import BYTES, COUNT, has_other_files
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.storage.data_files import external_files
