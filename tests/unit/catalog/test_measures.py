@@ -16,6 +16,7 @@ def test_each_kind_of_measure_has_its_rollup_function() -> None:
         Aggregate.BIT_AND: "BIT_AND",
         Aggregate.BIT_OR: "BIT_OR",
         Aggregate.BITMAP_OR: "BITMAP_OR_AGG",
+        Aggregate.THETA_UNION: "THETA_UNION_AGG",
         Aggregate.LAST: "MAX_BY",
         Aggregate.FIRST: "MIN_BY",
     }
