@@ -92,6 +92,13 @@ def own_error(error: Exception, directory: str | None = None) -> Error:
         if pattern.search(line):
             kind = DataError if state.startswith("22") else EngineError
             return kind(message, condition=condition, sqlstate=state)
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return EngineError(
+            f"DuckDB has not enough memory: {message}.",
+            condition="OUT_OF_MEMORY",
+            sqlstate="53200",
+            hint="Read less at once, or use the Spark engine (engine spark). Lists and sketches stay in memory.",
+        )
     if isinstance(error, duckdb.IOException | OSError):
         return EngineError(message, condition="FAILED_READ_FILE", sqlstate="KD001")
     return EngineError(message, condition="DUCKDB_ERROR")

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import duckdb
 import pytest
 
+from rewriter.exec.duckdb.own_errors import own_error
 from rewriter.exec.duckdb.own_functions import OwnFunctions
 from rewriter.exec.translate import duckdb_macros
 from rewriter.exec.translate.duckdb_macros import macros
@@ -58,3 +59,9 @@ def test_a_macro_that_an_interrupted_definition_left_is_no_obstacle() -> None:
         database.execute(macros()["rw_bad"])
         OwnFunctions(database.cursor()).define("SELECT rw_bad('x')")
         assert "rw_bad" in _defined(database)
+
+
+def test_a_lack_of_memory_is_named() -> None:
+    error = own_error(duckdb.OutOfMemoryException("Out of Memory Error: failed to allocate data of size 2.0 MiB"))
+    assert error.condition == "OUT_OF_MEMORY"
+    assert "DuckDB has not enough memory: failed to allocate data" in str(error)
