@@ -8,5 +8,7 @@ skip row groups by the statistics of columns.
 
 ``parquet_footers`` has the figures for queries that need no row: numbers of rows and NULLs, least and greatest values.
 
+``theta_sketches`` reads and writes the bytes of sketches; ``duckdb.own_functions`` has the functions that DuckDB lacks.
+
 pyspark and duckdb are ordinary dependencies that are imported lazily; Java comes with the extra ``java``.
 """
