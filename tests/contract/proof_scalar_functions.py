@@ -688,6 +688,13 @@ with b as (select r, bitmap_construct_agg(r) x from e group by r) select coalesc
 with b as (select r, bitmap_construct_agg(r) x from e group by r) select case when r > 3 then x end from b
 select r, x from (select r, bitmap_construct_agg(pmod(r, 3)) x from e group by r) order by x desc, r
 select x from (select bitmap_construct_agg(pmod(r, 3)) x from e group by r) union select null
+select r, sum(r) over (partition by cast(cast(r as string) as int) % 3 order by r) x from e
+select r, sum(r) over (partition by month(to_date(cast(d as string))) order by cast(cast(r as string) as double)) x
+  from e
+select r, rank() over (partition by date_trunc('month', cast(cast(ts as string) as timestamp)) order by r desc) x from e
+select r, count(*) over (partition by concat(split(concat('a-', r % 3), '-')[1], 'error(1)', k)) x, 'error(1)' y from e
+select k, sum(sum(r)) over (order by cast(max(cast(r as string)) as int)) x from e group by k
+select r, sum(r) over w x from e window w as (partition by r / 2, element_at(array(1, 2), 1) order by r % 2, r)
 select percentile(r, 0.5, r), percentile(i32, 0.25, pmod(r, 3)), percentile(f64, 0.9, r), percentile(f32, 0, r) from e
 select k, percentile(i8, array(0, 0.1, 0.5, 1), r)[2], percentile(m, 0.33, i8) from e where i8 > 0 group by k
 select percentile(r, 0.5, 0), percentile(r, array(0.5, 1), 0L)[0], percentile(cast(null as int), 0.5, 1) from e
@@ -732,6 +739,9 @@ select bitmap_or_agg(s) from e
 select bitmap_and_agg(r) from e
 select bitmap_count(s) from e
 select theta_sketch_estimate(s) from e
+select sum(r) over (partition by 1 / (r - 3)) from e
+select sum(r) over (order by cast(concat(r, 'x') as int)) from e
+select sum(r) over (partition by split('a', '-')[r]) from e
 select percentile(r, 0.5, -r) from e
 select percentile(r, 0.5, f64) from e
 select percentile(r, 2, r) from e

@@ -7,6 +7,7 @@ CAST_INVALID_INPUT for CAST.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
@@ -29,8 +30,45 @@ _ANY_CLOCK = _CLOCK.format(hour="[0-9]{1,2}", zone="(?:0[0-9]|1[0-7])")
 @cache
 def macros() -> Mapping[str, str]:
     """Returns the statements that define the macros, by name. Definitions may call other macros."""
-    definitions = (*_ERRORS, *_FORMS, *_readers(), *_TEXTS, *_JSON, *_TIMES, *_NUMBERS, *_BITMAPS)
-    return {definition.partition("(")[0]: f"CREATE MACRO IF NOT EXISTS {definition}" for definition in definitions}
+    definitions = _definitions()
+    of_keys = {f"{name}{_OF_KEYS}": for_key(definitions[name]) for name in _raising()}
+    return {name: f"CREATE MACRO IF NOT EXISTS {text}" for name, text in {**definitions, **of_keys}.items()}
+
+
+@cache
+def _definitions() -> Mapping[str, str]:
+    texts = (*_ERRORS, *_FORMS, *_readers(), *_TEXTS, *_JSON, *_TIMES, *_NUMBERS, *_BITMAPS)
+    return {text.partition("(")[0]: text for text in texts}
+
+
+#: The end of the name of a macro that a key of a window calls.
+_OF_KEYS = "_key"
+#: A text or a quoted name, or a call of error() or of a macro.
+_CALL = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\b(error|rw_[a-z0-9_]+)\(""")
+
+
+def for_key(sql: str) -> str:
+    """Returns a key of a window without error(), which DuckDB takes for a value that changes, and refuses there. In its
+    place stands a cast of the message to a number, which fails with it.
+    """
+
+    def replaced(match: re.Match[str]) -> str:
+        name = match[1]
+        if name == "error":
+            return "rw_failure("
+        return f"{name}{_OF_KEYS}(" if name in _raising() else match[0]
+
+    return _CALL.sub(replaced, sql)
+
+
+@cache
+def _raising() -> frozenset[str]:
+    """Returns the names of the macros that call error(), also by other macros."""
+    calls = {name: {match[1] for match in _CALL.finditer(text)} for name, text in _definitions().items()}
+    names = {"error"}
+    while more := {name for name, called in calls.items() if called & names} - names:
+        names |= more
+    return frozenset(names - {"error"})
 
 
 @cache
@@ -40,6 +78,7 @@ def lambda_macros() -> frozenset[str]:
 
 
 _ERRORS = (
+    "rw_failure(m) AS CASE WHEN CAST(m AS TINYINT) IS NULL THEN NULL END",
     "rw_bad(x, t) AS error('[CAST_INVALID_INPUT] The value ''' || x || ''' of the type \"STRING\" "
     "cannot be cast to \"' || t || '\" because it is malformed.')",
     "rw_unsure(x, t) AS error('[DUCKDB_UNSUPPORTED] Reading the text ''' || x || ''' as ' || t || ' is not supported "

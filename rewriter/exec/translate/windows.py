@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from rewriter.exec.translate.aggregate_calls import AggregateCall, aggregate_cal
 from rewriter.exec.translate.aggregates import aggregate
 from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.conditionals import chosen_name
+from rewriter.exec.translate.duckdb_macros import for_key
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Typed, call, functions
 from rewriter.exec.translate.intervals import CLOCK_UNITS, interval_of_one_unit
 from rewriter.exec.translate.math_functions import literal_int
@@ -145,7 +145,7 @@ def _definition(e: Expressions, window: exp.Expr, scope: Scope) -> _Definition:
     values = [
         e.comparable(e.translate(key, scope), key, "PARTITION BY") for key in window.args.get("partition_by") or ()
     ]
-    parts = [replace(value, sql=_without_error(value.sql)) for value in values]
+    parts = [replace(value, sql=for_key(value.sql)) for value in values]
     order, spec = window.args.get("order"), window.args.get("spec")
     sorted_values = [e.translate(key.this, scope) for key in order.expressions] if order is not None else []
     keys = [_key(e, key, value) for key, value in zip(order.expressions if order else (), sorted_values, strict=True)]
@@ -166,19 +166,9 @@ def _key(e: Expressions, sort_key: exp.Expr, value: Typed) -> Typed:
     e.allow_only(sort_key, "this", "desc", "nulls_first")
     nulls = "FIRST" if sort_key.args.get("nulls_first") else "LAST"
     direction = f"{'DESC' if sort_key.args.get('desc') else 'ASC'} NULLS {nulls}"
-    return Typed(
-        f"{_without_error(value.sql)} {direction}", VOID, None if value.name is None else f"{value.name} {direction}"
-    )
+    return Typed(f"{for_key(value.sql)} {direction}", VOID, None if value.name is None else f"{value.name} {direction}")
 
 
-def _without_error(sql: str) -> str:
-    """Returns a key of a window without error(), which DuckDB refuses there: a cast of a text that is no number fails
-    as well, and TINYINT widens no other type.
-    """
-    return _DIVISION_BY_ZERO.sub(r"CAST(\1 AS TINYINT)", sql)
-
-
-_DIVISION_BY_ZERO = re.compile(r"error\(('\[[A-Z_]+\] Division by zero\.')\)")
 _Rule = Callable[[Expressions, AggregateCall, Scope], _Function]
 
 
