@@ -240,9 +240,8 @@ class Expressions:
         if not min_count <= len(call_arguments) <= max_count:
             self.check_arity(node, len(call_arguments))
             expected_count = str(min_count) if min_count == max_count else f"{min_count} to {max_count}"
-            self.refuse(
-                node, f"The function {self.text.called(node)} of {len(call_arguments)} arguments, not {expected_count},"
-            )
+            name = self.text.called(node) or str(node.key)
+            self.refuse(node, f"The function {name} of {len(call_arguments)} arguments, not {expected_count},")
         return call_arguments
 
     def check_arity(self, node: exp.Expr, count: int) -> None:
