@@ -115,11 +115,15 @@ def _with_aggregates(tree: exp.Expr) -> exp.Expr:
         if isinstance(node.parent, exp.Dot):
             continue
         if node.name.lower() in ("theta_union_agg", "theta_sketch_agg"):
-            node.replace(exp.AnonymousAggFunc(this=node.this, expressions=node.expressions))
+            aggregate: exp.Expr = exp.AnonymousAggFunc(this=node.this, expressions=node.expressions)
         elif node.name == _PERCENTILE and len(node.expressions) == 2:
-            node.replace(exp.Quantile(this=node.expressions[0], quantile=node.expressions[1]))
+            aggregate = exp.Quantile(this=node.expressions[0], quantile=node.expressions[1])
         elif node.name == _PERCENTILE:
-            node.replace(exp.AnonymousAggFunc(this="percentile", expressions=node.expressions))
+            aggregate = exp.AnonymousAggFunc(this="percentile", expressions=node.expressions)
+        else:
+            continue
+        node.replace(aggregate)
+        tree = aggregate if node is tree else tree
     return tree
 
 

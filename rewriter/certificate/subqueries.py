@@ -21,7 +21,7 @@ _PURE = (
     exp.Round, exp.Floor, exp.Ceil, exp.Sign, exp.Sqrt, exp.Ln, exp.Exp, exp.Pow, exp.Mod, exp.Nullif, exp.Greatest,
     exp.Least, exp.Left, exp.Right, exp.Pad, exp.Replace, exp.RegexpLike, exp.RegexpExtract, exp.RegexpReplace,
     exp.StartsWith, exp.EndsWith, exp.Contains, exp.Initcap, exp.Reverse, exp.StrPosition, exp.Distinct,
-    exp.BitmapCount, exp.TsOrDsToDate, exp.TsOrDsAdd, exp.DateDiff, exp.StrToUnix,
+    exp.Array, exp.BitmapCount, exp.Hex, exp.TsOrDsToDate, exp.TsOrDsAdd, exp.DateDiff, exp.StrToUnix,
 )  # fmt: skip
 #: Functions of sketches that compute a value from values alone, which sqlglot does not know.
 _OF_SKETCHES = frozenset(("theta_sketch_estimate", "theta_union", "theta_intersection", "theta_difference"))
