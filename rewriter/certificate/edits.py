@@ -726,7 +726,8 @@ def sql_of_event(declared: str, kind: str) -> str:
     is_call = isinstance(call, exp.AnonymousAggFunc | exp.BitmapConstructAgg) and name.strip().lower() == function
     if not (is_call and opening and rest.rstrip().endswith(")")):
         return declared
-    return f"(SELECT {name.strip()}(rw_value) FROM (SELECT {rest.rstrip()[:-1]} AS rw_value))"
+    value = f"{rest.rstrip()[:-1]}\n"
+    return f"{name.strip()}({value}) OVER (PARTITION BY {value})"
 
 
 def uncast(value: exp.Expr, type: str) -> exp.Expr:

@@ -103,7 +103,7 @@ _OF_SKETCHES = ("THETA_INVALID_INPUT_SKETCH_BUFFER", "THETA_INVALID_INPUT_SKETCH
 
 def _locate_sketch(error: Error, relations: Sequence[Relation]) -> Error:
     """Returns the error with the column and the file of the first value that is no theta sketch, in a column of Parquet
-    files that has sketches, too.
+    files that has sketches, too, or is the only one of bytes.
     """
     deadline = time.monotonic() + _SECONDS
     for relation in relations:
@@ -124,7 +124,7 @@ def _locate_sketch(error: Error, relations: Sequence[Relation]) -> Error:
             if time.monotonic() > deadline:
                 break
         for name, place in bad.items():
-            if name in with_sketches:
+            if name in with_sketches or len(columns) == 1:
                 error.message = f"{error.message.rstrip('.')}. It is in the column {name} of the file {place}."
                 return error
     return error

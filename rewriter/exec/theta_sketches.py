@@ -65,6 +65,9 @@ def problem_of_header(data: bytes) -> str | None:
 
 def _problem_of_hashes(sketch: Any) -> str | None:
     """Returns why what was read is no sketch: hashes are between 0 and theta, and differ."""
+    if sketch.num_retained == 1 and not sketch.is_estimation_mode():
+        # The library passes over a hash of 0.
+        return None if all(0 < only <= GREATEST_THETA for only in sketch) and list(sketch) else "its hash is damaged"
     import numpy as np
 
     if not 0 < sketch.theta64 <= GREATEST_THETA:
@@ -90,8 +93,8 @@ def bytes_of(sketch: Any) -> bytes:
         return data[:6] + b"\0\0"
     if data[:2] == b"\3\3":
         return data[:12] + _RATE + data[16:]
-    return data[:5] + bytes((data[5] | _SINGLE,)) + data[6:] if len(data) == _SINGLE_LENGTH else data
+    return data[:5] + bytes((data[5] | _SINGLE,)) + data[6:] if len(data) == SINGLE_LENGTH else data
 
 
 #: The flag of a sketch of one hash in byte 5, and its length: 8 bytes and the hash. 1 as FLOAT.
-_SINGLE, _SINGLE_LENGTH, _RATE = 0x20, 16, b"\0\0\x80?"
+_SINGLE, SINGLE_LENGTH, _RATE = 0x20, 16, b"\0\0\x80?"

@@ -7,10 +7,12 @@ import threading
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from itertools import chain
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
-from rewriter.exec.theta_sketches import GREATEST_THETA, bytes_of, read_sketch
+from rewriter.exec.theta_sketches import GREATEST_THETA, SINGLE_LENGTH, bytes_of, read_sketch
 from rewriter.exec.translate.duckdb_macros import macros
 
 if TYPE_CHECKING:
@@ -68,20 +70,38 @@ def _rows(column: _Column) -> Iterable[Any]:
 
 def _of_values(values: _Column, precisions: _Column) -> _Column:
     """Returns the sketch of the values in each list."""
+    return _binary(
+        _of_value(listed[0], precision) if listed is not None and len(listed) == 1 else _hashed(listed or (), precision)
+        for listed, precision in zip(_rows(values), _rows(precisions), strict=True)
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def _of_value(value: Any, precision: int) -> bytes:
+    """Returns the sketch of one value. Many events may have the same one."""
+    return _hashed((value,), precision)
+
+
+def _hashed(values: Iterable[Any], precision: int) -> bytes:
     from datasketches import update_theta_sketch
 
-    sketches = []
-    for listed, precision in zip(_rows(values), _rows(precisions), strict=True):
-        sketch = update_theta_sketch(precision)
-        deque(map(sketch.update, listed or ()), maxlen=0)
-        sketches.append(_united((sketch,), precision))
-    return _binary(sketches)
+    sketch = update_theta_sketch(precision)
+    deque(map(sketch.update, values), maxlen=0)
+    return _united((sketch,), precision)
 
 
 def _union(values: _Column, precisions: _Column) -> _Column:
-    """Returns the union of the sketches in each list."""
+    """Returns the union of the sketches in each list. Those of single events are read once each."""
     rows = zip(_rows(values), _rows(precisions), strict=True)
-    return _binary(_united(map(read_sketch, listed or ()), precision) for listed, precision in rows)
+    return _binary(
+        _united(map(read_sketch, () if listed is None else _without_repetitions(listed)), precision)
+        for listed, precision in rows
+    )
+
+
+def _without_repetitions(sketches: Sequence[bytes]) -> Iterable[bytes]:
+    single = {sketch for sketch in sketches if len(sketch) == SINGLE_LENGTH}
+    return chain(single, (sketch for sketch in sketches if len(sketch) != SINGLE_LENGTH))
 
 
 def _united(sketches: Iterable[Any], precision: int) -> bytes:

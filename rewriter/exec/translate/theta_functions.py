@@ -83,9 +83,19 @@ def _of_values(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggreg
             "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", aggregate.node,
         )  # fmt: skip
     function, type_ = _OF_VALUES[value.type.name]
-    template = f"{function}(list(DISTINCT {{0}}){{1}}, {plain_cast(str(precision), INT)})"
+    template = f"{function}({_LISTED}, {plain_cast(str(precision), INT)})"
     name = call("theta_sketch_agg", value.name, str(precision))
     return Aggregate(template, plain_cast(value.sql, type_), BINARY, name, f"{value.sql} IS NOT NULL")
+
+
+#: The values of a group, once each.
+_LISTED = "list(DISTINCT {0}){1}"
+
+
+def sketch_of_row(sketch: Aggregate) -> str:
+    """Returns the SQL of the sketch of a row's own value, in place of one of a window in which all rows have it."""
+    value = sketch.argument
+    return sketch.template.replace(_LISTED, f"CASE WHEN {value} IS NOT NULL THEN [{value}] END")
 
 
 def _of_sketches(function: str, *, has_precision: bool) -> AggregateRule:

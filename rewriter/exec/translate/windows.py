@@ -17,6 +17,7 @@ from rewriter.exec.translate.duckdb_macros import for_key
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Typed, call, functions
 from rewriter.exec.translate.intervals import CLOCK_UNITS, interval_of_one_unit
 from rewriter.exec.translate.math_functions import literal_int
+from rewriter.exec.translate.theta_functions import sketch_of_row
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -96,10 +97,25 @@ def _window(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
             "INVALID_WINDOW_SPEC_FOR_AGGREGATION_FUNC", "42601", node,
         )  # fmt: skip
     name, test = translated.name, ""
+    if filter_node is None and _is_of_own_value(e, node, function_node):
+        return Typed(plain_cast(sketch_of_row(translated), translated.type), translated.type, window.name(name, None))
     if filter_node is not None:
         condition = e.test(filter_node.this, scope, "FILTER")
         test, name = condition.sql, f"{name} FILTER (WHERE {condition.name})" if name and condition.name else None
     return Typed(translated.sql(test, window.sql), translated.type, window.name(name, None))
+
+
+def _is_of_own_value(e: Expressions, node: exp.Expr, function_node: exp.Expr) -> bool:
+    """Tests for ``theta_sketch_agg(x) OVER (PARTITION BY x)``: each event has the sketch of its own value."""
+    keys: list[exp.Expr] = node.args.get("partition_by") or []
+    is_alone = len(keys) == 1 and not any(node.args.get(part) for part in ("order", "spec", "alias"))
+    if e.text.called(function_node) != "theta_sketch_agg" or not is_alone or keys[0] != function_node.expressions[0]:
+        return False
+    return not any(e.text.called(part) in _RANDOM for part in keys[0].walk())
+
+
+#: Functions that return another value each time.
+_RANDOM = ("rand", "random", "randn", "uuid")
 
 
 def _ranked(e: Expressions, call_: AggregateCall, window: _Definition, scope: Scope) -> _Function:

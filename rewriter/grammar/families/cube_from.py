@@ -99,17 +99,18 @@ def _event_measure(item: Terminal) -> EventMeasure:
     named = len(listed_tokens) > 2 and listed_tokens[-2].is_word("AS")
     call = listed_tokens[:-2] if named else listed_tokens
     is_call = len(call) > 3 and call[0].is_word(*_KINDS) and call[1].is_operator("(") and _closes(call)
-    inner = item.token.text[call[1].end : call[-1].start].strip() if is_call else ""
+    arguments, precision = call[2:-1], None
+    if is_call and call[0].is_word("THETA_SKETCH_AGG") and len(arguments) > 2 and arguments[-2].is_operator(","):
+        arguments, precision = arguments[:-2], _precision(arguments[-1], item)
+    is_call = is_call and not _has_comma(arguments)
+    inner = item.token.text[arguments[0].start : arguments[-1].end] if is_call else ""
     is_star = inner == "*" and is_call and call[0].upper == "COUNT"
     is_distinct = is_call and call[2].is_word("DISTINCT")
-    precision = None
-    if is_call and call[0].is_word("THETA_SKETCH_AGG") and len(call) > 5 and call[-3].is_operator(","):
-        precision, inner = _precision(call[-2], item), item.token.text[call[1].end : call[-3].start].strip()
     if (
         not is_call
         or is_distinct
         or (inner == "*" and not is_star)
-        or not (named or len(call) == 4)
+        or not (named or len(arguments) == 1)
         or (is_star and not named)
     ):
         raise ParseError(
@@ -120,6 +121,16 @@ def _event_measure(item: Terminal) -> EventMeasure:
         )
     name = Terminal("NAME", listed_tokens[-1] if named else call[2]).name
     return EventMeasure(_KINDS[call[0].upper], None if is_star else inner, name, item.span, precision)
+
+
+def _has_comma(listed: Sequence[Token]) -> bool:
+    """Tests for several arguments: a comma that is in no parentheses."""
+    depth = 0
+    for token in listed:
+        depth += token.is_operator("(", "[") - token.is_operator(")", "]")
+        if depth == 0 and token.is_operator(","):
+            return True
+    return False
 
 
 def _precision(token: Token, item: Terminal) -> int:

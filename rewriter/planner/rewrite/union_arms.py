@@ -279,8 +279,8 @@ def raw_expression(expressions: Mapping[str, str], table: Table, cube: Cube, nam
             raise damaged(f"the column '{name}' of the table '{table.name}' in a fact", name, f"it {problem}")
         argument = constructed_value(expression, cube, name)
         if argument is not None:
-            function = expression[: expression.index("(")].strip()
-            return f"(SELECT {function}(rw_value) FROM (SELECT {argument} AS rw_value))"
+            # All rows of the window have the value: the sketch is that of one event.
+            return f"{expression[: expression.index('(')].strip()}({argument}) OVER (PARTITION BY {argument})"
         return f"CAST({expression} AS {type_name})"
     # A partition column is no count of events: facts of earlier versions may have one of that name.
     columns = table.columns if is_count(cube, name) else table.all_columns
@@ -310,7 +310,7 @@ def constructed_value(expression: str, cube: Cube, name: str) -> str | None:
     for position, token in enumerate(listed[1:], start=1):
         depth += token.is_operator("(") - token.is_operator(")")
         if depth == 0:
-            return expression[listed[1].end : token.start].strip() if position == len(listed) - 1 else None
+            return expression[listed[2].start : listed[-2].end] if position == len(listed) - 1 else None
     return None
 
 

@@ -196,7 +196,9 @@ def _check_expression(column: s.RawColumn, table: Table, value: str | None) -> N
         raise _invalid(
             f"{column.expression} is not one expression.",
             column.expression_span,
-            f"Write {column.column} AS expression, over the columns of {table.name}.",
+            f"Write {column.column} AS expression, over the columns of {table.name}."
+            if value is None
+            else "Write one value. The precision of a sketch is that of the measure: THETA_UNION PRECISION 12.",
             column.column,
         )
     names = {c.name.lower() for c in table.all_columns}

@@ -192,7 +192,7 @@ CREATE CUBE c (page STRING, bucket BIGINT, n BIGINT MEASURE COUNT, who BINARY ME
   ids BINARY MEASURE BITMAP_OR BUCKETED BY bucket, at TIMESTAMP TIME)"""
 RAW = "CREATE FACT g OF CUBE c STORED IN (TABLE events PERIOD DAILY PARTITIONED BY at AS (dt) RAW ({})) ROLLUPS ({})"
 EXPRESSIONS = (
-    "bucket AS bitmap_bucket_number(user_id), who AS theta_sketch_agg(lower(visitor)), "
+    "bucket AS bitmap_bucket_number(user_id), who AS theta_sketch_agg(lower(visitor) -- who it was\n), "
     "ids AS bitmap_construct_agg(bitmap_bit_position(user_id))"
 )
 CUT = "at >= '2024-01-03' AND at < '2024-01-25 07:00'"
@@ -234,7 +234,7 @@ def test_the_values_of_events_follow_the_names_of_columns(events: Connection) ->
     events.execute("REFRESH FACT g")
     events.execute("ALTER TABLE events RENAME COLUMN visitor TO `the visitor` CASCADE")
     shown = events.execute("SHOW CREATE FACT g").fetchall()[0][0]
-    assert "who AS theta_sketch_agg(lower(`the visitor`))" in shown
+    assert "who AS theta_sketch_agg(lower(`the visitor`)" in shown
     events.execute("CREATE VIEW people AS SELECT *, lower(`the visitor`) AS person FROM events")
     check_events(events, "c", ["g_daily", "events"])
 
@@ -261,7 +261,7 @@ def test_wrong_values_of_events(events: Connection, expression: str) -> None:
 def test_the_short_form_of_a_cube_makes_sketches(events: Connection) -> None:
     events.execute("CREATE VIEW people AS SELECT page, concat(visitor, '') AS person, user_id, at FROM events")
     events.execute(
-        "CREATE CUBE s FROM people MEASURES (COUNT(*) AS n, THETA_SKETCH_AGG(person, 9) AS who, "
+        "CREATE CUBE s FROM people MEASURES (COUNT(*) AS n, THETA_SKETCH_AGG(person -- a comment\n, 9) AS who, "
         "THETA_SKETCH_AGG(user_id)) ROLLUPS (DAILY (page), MONTHLY)"
     )
     shown = events.execute("SHOW CREATE CUBE s").fetchall()[0][0]
@@ -281,6 +281,11 @@ def test_the_short_form_of_a_cube_makes_sketches(events: Connection) -> None:
         ("THETA_SKETCH_AGG(*) AS who", "PARSE_SYNTAX_ERROR"),
         ("THETA_SKETCH_AGG(DISTINCT visitor) AS who", "PARSE_SYNTAX_ERROR"),
         ("THETA_UNION_AGG(visitor) AS who", "PARSE_SYNTAX_ERROR"),
+        ("THETA_SKETCH_AGG(visitor, 12, 3) AS who", "PARSE_SYNTAX_ERROR"),
+        ("THETA_SKETCH_AGG(visitor, -8) AS who", "PARSE_SYNTAX_ERROR"),
+        ("COUNT(visitor, 3) AS who", "PARSE_SYNTAX_ERROR"),
+        ("COUNT(*, 1) AS who", "PARSE_SYNTAX_ERROR"),
+        ("MAX(user_id, 1, 2) AS who", "PARSE_SYNTAX_ERROR"),
     ],
 )
 def test_wrong_measures_of_the_short_form(events: Connection, measure: str, expected: str) -> None:
