@@ -703,7 +703,8 @@ select percentile(id, 0.999, id), percentile(id % 17, array(0.1, 0.77), 1 + id %
 select percentile(r, 0.5, r) over (partition by k) from e
 select percentile(i64, 0.7, r), percentile(cast(id as decimal(10,2)), 0.3, 2) from e cross join range(3)
 select r, theta_sketch_agg(i32) over (partition by i32) x, theta_sketch_agg(s, 6) over (partition by s) y from e
-select r, theta_sketch_agg(concat(s, r)) over (partition by concat(s, r)) x, theta_sketch_agg(f64) over (partition by f64) y from e
+select r, theta_sketch_agg(concat(s, r)) over (partition by concat(s, r)) x,
+  theta_sketch_agg(f64) over (partition by f64) y from e
 select theta_sketch_agg(i32), theta_sketch_agg(i64), theta_sketch_agg(f32), theta_sketch_agg(f64),
   theta_sketch_agg(s) from e
 select k, theta_sketch_agg(s, 5), theta_sketch_estimate(theta_sketch_agg(i64, 26)) from e group by k
