@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from rewriter.errors import EngineError, Error, is_of_signal_handler
 from rewriter.exec.data_files import unreadable
 from rewriter.exec.formats.registry import reader_named
-from rewriter.exec.theta_sketches import problem_of_header, read_sketch
 from rewriter.uris import is_uri
 
 if TYPE_CHECKING:
@@ -145,6 +144,8 @@ def _binary_values(
 
 
 def _is_sketch(value: bytes) -> bool:
+    from rewriter.exec.theta_sketches import problem_of_header, read_sketch
+
     if find_spec("datasketches") is None:
         return problem_of_header(value) is None
     try:

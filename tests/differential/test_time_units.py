@@ -281,7 +281,8 @@ SCALAR_GROUPS = {
                   "hash", "json", "csv", "xml", "variant", "map", "struct", "url", "array")
 }  # fmt: skip
 SCALAR_TOO = set(
-    "hmac aes_decrypt try_aes_decrypt typeof bitmap_bit_position bitmap_bucket_number bitmap_count".split()
+    "hmac aes_decrypt try_aes_decrypt typeof bitmap_bit_position bitmap_bucket_number bitmap_count "
+    "theta_sketch_estimate theta_union theta_intersection theta_difference".split()
 )
 UNSAFE = set(
     """

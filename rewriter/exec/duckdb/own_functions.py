@@ -12,7 +12,6 @@ from itertools import chain
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
-from rewriter.exec.theta_sketches import GREATEST_THETA, SINGLE_LENGTH, bytes_of, read_sketch
 from rewriter.exec.translate.duckdb_macros import macros
 
 if TYPE_CHECKING:
@@ -59,7 +58,8 @@ class OwnFunctions:
                 self._defined.add(name)
 
 
-# Theta sketches by Apache DataSketches. A function takes columns and returns a column, by 2,048 rows.
+# Theta sketches by Apache DataSketches. A function takes columns and returns a column, by 2,048 rows. Its modules are
+# imported by the first call.
 
 
 def _rows(column: _Column) -> Iterable[Any]:
@@ -92,6 +92,8 @@ def _hashed(values: Iterable[Any], precision: int) -> bytes:
 
 def _union(values: _Column, precisions: _Column) -> _Column:
     """Returns the union of the sketches in each list. Those of single events are read once each."""
+    from rewriter.exec.theta_sketches import read_sketch
+
     rows = zip(_rows(values), _rows(precisions), strict=True)
     return _binary(
         _united(map(read_sketch, () if listed is None else _without_repetitions(listed)), precision)
@@ -100,12 +102,16 @@ def _union(values: _Column, precisions: _Column) -> _Column:
 
 
 def _without_repetitions(sketches: Sequence[bytes]) -> Iterable[bytes]:
+    from rewriter.exec.theta_sketches import SINGLE_LENGTH
+
     single = {sketch for sketch in sketches if len(sketch) == SINGLE_LENGTH}
     return chain(single, (sketch for sketch in sketches if len(sketch) != SINGLE_LENGTH))
 
 
 def _united(sketches: Iterable[Any], precision: int) -> bytes:
     from datasketches import theta_union
+
+    from rewriter.exec.theta_sketches import bytes_of
 
     union = theta_union(precision)
     for sketch in sketches:
@@ -121,6 +127,8 @@ def _intersection(values: _Column) -> _Column:
 def _intersected(sketches: Sequence[bytes]) -> bytes:
     from datasketches import theta_intersection
 
+    from rewriter.exec.theta_sketches import bytes_of, read_sketch
+
     if not sketches:
         return _united((), 12)
     intersection = theta_intersection()
@@ -133,6 +141,8 @@ def _difference(values: _Column) -> _Column:
     """Returns the first sketch of each pair without the values of the second one."""
     from datasketches import theta_a_not_b
 
+    from rewriter.exec.theta_sketches import bytes_of, read_sketch
+
     return _binary(
         None if pair is None else bytes_of(theta_a_not_b().compute(*map(read_sketch, pair))) for pair in _rows(values)
     )
@@ -141,6 +151,8 @@ def _difference(values: _Column) -> _Column:
 def _estimate(values: _Column) -> _Column:
     """Returns the estimated number of values of each sketch, as Java rounds it."""
     import pyarrow as pa
+
+    from rewriter.exec.theta_sketches import GREATEST_THETA, read_sketch
 
     def rounded(sketch: bytes) -> int:
         return int(min(read_sketch(sketch).get_estimate() + 0.5, GREATEST_THETA))
