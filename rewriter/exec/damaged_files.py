@@ -136,7 +136,9 @@ def _binary_values(
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(path)
-    names, keys = ([n for n in list_ if n in file.schema_arrow.names] for list_ in (columns, partition_columns))
+    names, keys = (
+        [name for name in wanted if name in file.schema_arrow.names] for wanted in (columns, partition_columns)
+    )
     for batch in file.iter_batches(columns=[*names, *keys]):
         for row in batch.to_pylist():
             of_row = "/".join(f"{name}={row[name]}" for name in keys)

@@ -96,7 +96,7 @@ class DuckDBEngine:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._database: duckdb.DuckDBPyConnection | None = None
-        self._macros: OwnFunctions | None = None
+        self._own_functions: OwnFunctions | None = None
         self._spill: ScratchDirectory | None = None
         self._is_closed = False
         self._schemas = FileSchemas()
@@ -361,7 +361,7 @@ class DuckDBEngine:
     def _forget_database(self) -> None:
         """Leaves a database that DuckDB has invalidated after an internal error: the next query starts another one."""
         with self._lock:
-            self._database, self._macros = None, None
+            self._database, self._own_functions = None, None
             self._idle = {True: [], False: []}
             spill, self._spill = self._spill, None
         if spill is not None:
@@ -408,8 +408,8 @@ class DuckDBEngine:
 
     def _complete(self, sql: str, opened: _OpenedQuery) -> str:
         """Returns a statement over the query's relations, and defines the macros that it calls."""
-        assert self._macros is not None  # A connection is open.
-        return self._macros.define(with_relations(sql, opened.relations))
+        assert self._own_functions is not None  # A connection is open.
+        return self._own_functions.define(with_relations(sql, opened.relations))
 
     def _start(self) -> duckdb.DuckDBPyConnection:
         import duckdb
@@ -420,7 +420,7 @@ class DuckDBEngine:
             if self._database is None:
                 self._spill = ScratchDirectory("duckdb")
                 self._database = duckdb.connect(":memory:", config={"temp_directory": self._spill.path})
-                self._macros = OwnFunctions(self._database.cursor())
+                self._own_functions = OwnFunctions(self._database.cursor())
             return self._database
 
 

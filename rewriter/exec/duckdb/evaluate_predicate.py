@@ -64,7 +64,7 @@ def evaluate_condition(
     connection = database.connection.cursor()
     try:
         # The optimizer rewrites ``b + 1 < 7`` as ``b < 6``, which does not fail where the condition does.
-        database.macros.define(translation.sql)
+        database.own_functions.define(translation.sql)
         connection.execute(f"{SESSION_SETTINGS} PRAGMA disable_optimizer")
         _load(connection, columns, rows)
         return _Trials(connection, translation).satisfied(len(rows))
@@ -147,7 +147,7 @@ class EvaluationDatabase:
         from rewriter.exec.duckdb.own_functions import OwnFunctions
 
         self.connection = duckdb.connect(":memory:", config={"threads": 1, "temp_directory": ""})
-        self.macros = OwnFunctions(self.connection.cursor())
+        self.own_functions = OwnFunctions(self.connection.cursor())
 
 
 _OPENING = threading.Lock()
@@ -184,7 +184,7 @@ def constant_value(expression: str, parameters: Mapping[str, object]) -> tuple[S
     database = _evaluation_database()
     connection = database.connection.cursor()
     try:
-        database.macros.define(translation.sql)
+        database.own_functions.define(translation.sql)
         connection.execute(SESSION_SETTINGS)
         row = connection.execute(translation.sql, dict(translation.parameters)).fetchone()
     except (duckdb.Error, ValueError) as error:

@@ -169,12 +169,9 @@ def _percentile(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggre
     argument, percentage_node, *frequency = aggregate.arguments(e, 2, 3)
     sql, name = _double(e, aggregate, argument, scope)
     if frequency:
-        return _weighted_percentile(e, aggregate, (sql, name), scope)
+        return _weighted_percentile(e, (sql, name), percentage_node, frequency[0], scope)
     if _is_array(e, percentage_node):
-        parts = percentage_node.expressions
-        if not 1 <= len(parts) <= _MOST_PERCENTAGES:
-            e.refuse(percentage_node, f"An array of {len(parts):,} percentages")
-        pairs = [_percentage(e, part, scope) for part in parts]
+        pairs = _percentages(e, percentage_node, scope)
         values = ", ".join(f"rw_percentile(list({{0}}){{1}}, {percentage}, 'ASC')" for percentage, _ in pairs)
         array_name = call("percentile", name, call("array", *(part_name for _, part_name in pairs)))
         return Aggregate(f"CASE WHEN count({{0}}){{1}} > 0 THEN [{values}] END", sql, array_of(DOUBLE), array_name)
@@ -184,21 +181,20 @@ def _percentile(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggre
 
 
 def _weighted_percentile(
-    e: Expressions, aggregate: AggregateCall, value: tuple[str, str | None], scope: Scope
+    e: Expressions,
+    value: tuple[str, str | None],
+    percentage_node: exp.Expr,
+    frequency_node: exp.Expr,
+    scope: Scope,
 ) -> Aggregate:
     """Translates ``percentile(x, p, frequency)``: each value occurs as often as its frequency says."""
-    _, percentage_node, frequency_node = aggregate.node.expressions
     frequency = e.translate(frequency_node, scope)
     if not frequency.type.is_integer:
         e.text.wrong(
             f"The frequency of PERCENTILE is an integer, not {frequency.type.shown}.",
             "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", frequency_node,
         )  # fmt: skip
-    is_array = _is_array(e, percentage_node)
-    parts = percentage_node.expressions if is_array else [percentage_node]
-    if not 1 <= len(parts) <= _MOST_PERCENTAGES:
-        e.refuse(percentage_node, f"An array of {len(parts):,} percentages")
-    pairs = [_percentage(e, part, scope) for part in parts]
+    is_array, pairs = _is_array(e, percentage_node), _percentages(e, percentage_node, scope)
     (sql, name), count = value, plain_cast(frequency.sql, BIGINT)
     template = f"rw_weighted_percentiles(list({{0}}){{1}}, [{', '.join(percentage for percentage, _ in pairs)}])"
     shown = call("array", *(part_name for _, part_name in pairs)) if is_array else pairs[0][1]
@@ -210,6 +206,14 @@ def _weighted_percentile(
         f"{sql} IS NOT NULL AND {count} IS NOT NULL",
         frames=False,
     )
+
+
+def _percentages(e: Expressions, node: exp.Expr, scope: Scope) -> list[tuple[str, str | None]]:
+    """Returns the SQL and the name of each percentage of an array, or of the only one."""
+    parts = node.expressions if _is_array(e, node) else [node]
+    if not 1 <= len(parts) <= _MOST_PERCENTAGES:
+        e.refuse(node, f"An array of {len(parts):,} percentages")
+    return [_percentage(e, part, scope) for part in parts]
 
 
 def _is_array(e: Expressions, node: exp.Expr) -> bool:

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING
 from rewriter.catalog.commit.refresh_claims import ClaimRequest
 from rewriter.catalog.facts.time_binding import time_values
 from rewriter.catalog.model.changes import PartitionWrite, WritePartitions
-from rewriter.catalog.model.objects import (
-    Column,
-    Cube,
-    Fact,
-    PartitionValues,
-    Table,
-)
+from rewriter.catalog.model.objects import Column, Cube, Fact, PartitionValues, Table
 from rewriter.errors import ConflictError, DataError, Error, InternalError
 from rewriter.exec.engine import Write, WrittenFile
 from rewriter.grammar.families import timelines as s
