@@ -1,4 +1,4 @@
-"""Which sketches depend on the set of their values alone, and not on how it was split: theta, neither HLL nor KLL."""
+"""Theta sketches depend on the set of their values alone, however it was split. HLL and KLL sketches do not."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_random_damage_is_refused_or_leaves_a_sketch() -> None:
             sketch = read_sketch(bytes(data))
         except ValueError:
             continue
-        # What is accepted can be united, intersected, and written again.
+        # The sketch can be united, intersected, and written again.
         assert read_sketch(bytes_of(sketch)).num_retained == sketch.num_retained
         united([bytes(data), sketches[4]])
         own_functions._intersected([bytes(data), sketches[4]])
