@@ -10,6 +10,7 @@ import pytest
 import rewriter
 from rewriter.dbapi import Connection
 from rewriter.exec.translate import theta_functions
+from tests.unit.statements.define.measure_worlds import condition, opened, tables
 
 WORLD = """CREATE CUBE v (page STRING, user_id BIGINT, n BIGINT MEASURE COUNT,
   who BINARY MEASURE THETA_UNION PRECISION 6, t TIMESTAMP TIME);
@@ -24,41 +25,17 @@ JANUARY = "t >= '2024-01-01' AND t < '2024-02-01'"
 COLUMNS = "page STRING, n BIGINT MEASURE COUNT, t TIMESTAMP TIME"
 
 
-def opened(path: Path) -> Connection:
-    connection = rewriter.connect(path, engine="duckdb")
-    for statement in WORLD.split(";"):
-        connection.execute(statement)
-    # A cover that the checker of certificates refutes is an error of the query.
-    connection.execute("SET rewriter.verify = certificate")
-    return connection
-
-
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[Connection]:
-    with opened(tmp_path / "w") as own:
+    with opened(tmp_path / "w", WORLD) as own:
         yield own
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     """A warehouse that tests do not change."""
-    with opened(tmp_path_factory.mktemp("sketches") / "w") as shared:
+    with opened(tmp_path_factory.mktemp("sketches") / "w", WORLD) as shared:
         yield shared
-
-
-def tables(connection: Connection, query: str) -> list[str]:
-    """The tables whose partitions a query reads. The checker of certificates accepts its cover."""
-    cursor = connection.execute(query)
-    cursor.fetchall()
-    verification = cursor.stats.verification
-    assert verification is None or verification.is_accepted, verification.findings
-    return [scan.table for scan in cursor.stats.scans]
-
-
-def condition(connection: Connection, statement: str) -> str | None:
-    with pytest.raises(rewriter.Error) as caught:
-        connection.execute(statement)
-    return caught.value.condition
 
 
 def test_a_declaration_is_shown_as_it_was(connection: Connection) -> None:
@@ -174,7 +151,9 @@ def test_a_damaged_sketch_is_an_error(connection: Connection) -> None:
     ) as caught:
         connection.execute(f"SELECT theta_union_agg(who, 6) FROM v WHERE {JANUARY} AND page = 'p9'")
     assert caught.value.condition == "THETA_INVALID_INPUT_SKETCH_BUFFER"
-    assert condition(connection, "REFRESH FACT f") == "THETA_INVALID_INPUT_SKETCH_BUFFER"
+    with pytest.raises(rewriter.Error) as caught_by_refresh:
+        connection.execute("REFRESH FACT f")
+    assert caught_by_refresh.value.condition == "THETA_INVALID_INPUT_SKETCH_BUFFER"
 
 
 def test_an_absent_library_is_named(world: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
