@@ -185,7 +185,8 @@ def _check_expression(column: s.RawColumn, table: Table, value: str | None) -> N
     ``value`` is that function where the expression is the sketch or the bitmap of it.
     """
     checked = column.expression if value is None else value
-    text = QueryText(f"SELECT {checked}", column.expression_span.start - len("SELECT "))
+    start = column.expression_span.start + column.expression.rindex(checked)
+    text = QueryText(f"SELECT {checked}", start - len("SELECT "))
     try:
         tree = text.tree
     except Error as error:

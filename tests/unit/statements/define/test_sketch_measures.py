@@ -237,6 +237,15 @@ def test_wrong_values_of_events(events: Connection, expression: str) -> None:
     assert condition(events, RAW.format(", ".join([*given, expression]), "DAILY")) == "INVALID_FACT"
 
 
+def test_a_value_of_events_that_is_not_sql_is_shown_at_its_place(events: Connection) -> None:
+    statement = RAW.format(EXPRESSIONS.replace("lower(visitor)", "lower(visitor) +"), "DAILY")
+    with pytest.raises(rewriter.ProgrammingError) as caught:
+        events.execute(statement)
+    position = caught.value.position
+    assert position is not None
+    assert statement[position.start : position.end] == "+"
+
+
 def test_the_short_form_of_a_cube_makes_sketches(events: Connection) -> None:
     events.execute("CREATE VIEW people AS SELECT page, concat(visitor, '') AS person, user_id, at FROM events")
     events.execute(
