@@ -10,7 +10,7 @@ import pytest
 
 import rewriter
 from rewriter.dbapi import Connection
-from tests.unit.statements.define.measure_worlds import condition, opened, tables
+from tests.unit.statements.define.measure_worlds import condition, opened
 
 CUBE = """CREATE CUBE v (page STRING, bucket BIGINT, n BIGINT MEASURE COUNT, paid BOOLEAN MEASURE BOOL_OR,
   good BOOLEAN MEASURE BOOL_AND, flags INT MEASURE BIT_OR, mask BIGINT MEASURE BIT_AND,
@@ -41,6 +41,13 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
         view = "SELECT page, bucket, bitmap_or_agg(ids) AS i FROM v GROUP BY page, bucket"
         shared.execute(f"CREATE VIEW by_bucket AS {view}")
         yield shared
+
+
+def tables(connection: Connection, query: str) -> list[str]:
+    """The tables whose partitions a query reads."""
+    cursor = connection.execute(query)
+    cursor.fetchall()
+    return [scan.table for scan in cursor.stats.scans]
 
 
 def test_a_declaration_is_shown_as_it_was(connection: Connection) -> None:

@@ -10,7 +10,7 @@ import pytest
 import rewriter
 from rewriter.dbapi import Connection
 from rewriter.exec.translate import theta_functions
-from tests.unit.statements.define.measure_worlds import condition, opened, tables
+from tests.unit.statements.define.measure_worlds import condition, opened
 
 WORLD = """CREATE CUBE v (page STRING, user_id BIGINT, n BIGINT MEASURE COUNT,
   who BINARY MEASURE THETA_UNION PRECISION 6, t TIMESTAMP TIME);
@@ -20,7 +20,8 @@ INSERT INTO h MARK COMPLETE FROM '2024-01-01' TO '2024-02-01'
   SELECT concat('p', id % 3), id % 7, COUNT(*), theta_sketch_agg(concat('u', id * 7919 % 1999), 8),
     date_format(timestamp_seconds(1704067200 + 3600 * (id % 744)), 'yyyy-MM-dd-HH')
   FROM range(3000) GROUP BY id % 3, id % 7, id % 744;
-REFRESH FACT f"""
+REFRESH FACT f;
+SET rewriter.verify = certificate"""
 JANUARY = "t >= '2024-01-01' AND t < '2024-02-01'"
 COLUMNS = "page STRING, n BIGINT MEASURE COUNT, t TIMESTAMP TIME"
 
@@ -36,6 +37,15 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     """A warehouse that tests do not change."""
     with opened(tmp_path_factory.mktemp("sketches") / "w", WORLD) as shared:
         yield shared
+
+
+def tables(connection: Connection, query: str) -> list[str]:
+    """The tables whose partitions a query reads. The checker of certificates accepts its cover."""
+    cursor = connection.execute(query)
+    cursor.fetchall()
+    verification = cursor.stats.verification
+    assert verification is None or verification.is_accepted, verification.findings
+    return [scan.table for scan in cursor.stats.scans]
 
 
 def test_a_declaration_is_shown_as_it_was(connection: Connection) -> None:
