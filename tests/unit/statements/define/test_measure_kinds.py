@@ -10,7 +10,6 @@ import pytest
 
 import rewriter
 from rewriter.dbapi import Connection
-from tests.unit.statements.define.measure_worlds import condition, opened
 
 CUBE = """CREATE CUBE v (page STRING, bucket BIGINT, n BIGINT MEASURE COUNT, paid BOOLEAN MEASURE BOOL_OR,
   good BOOLEAN MEASURE BOOL_AND, flags INT MEASURE BIT_OR, mask BIGINT MEASURE BIT_AND,
@@ -28,16 +27,23 @@ REFRESH FACT f"""
 JANUARY = "t >= '2024-01-01' AND t < '2024-02-01'"
 
 
+def opened(path: Path) -> Connection:
+    connection = rewriter.connect(path, engine="duckdb")
+    for statement in WORLD.split(";"):
+        connection.execute(statement)
+    return connection
+
+
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[Connection]:
-    with opened(tmp_path / "w", WORLD) as own:
+    with opened(tmp_path / "w") as own:
         yield own
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     """A warehouse that tests do not change."""
-    with opened(tmp_path_factory.mktemp("kinds") / "w", WORLD) as shared:
+    with opened(tmp_path_factory.mktemp("kinds") / "w") as shared:
         view = "SELECT page, bucket, bitmap_or_agg(ids) AS i FROM v GROUP BY page, bucket"
         shared.execute(f"CREATE VIEW by_bucket AS {view}")
         yield shared
@@ -48,6 +54,13 @@ def tables(connection: Connection, query: str) -> list[str]:
     cursor = connection.execute(query)
     cursor.fetchall()
     return [scan.table for scan in cursor.stats.scans]
+
+
+def condition(connection: Connection, statement: str) -> str | None:
+    with pytest.raises(rewriter.Error) as caught:
+        connection.execute(statement)
+    assert caught.value.hint
+    return caught.value.condition
 
 
 def test_a_declaration_is_shown_as_it_was(connection: Connection) -> None:
@@ -277,10 +290,17 @@ REFRESH FACT f"""
 LAST, FIRST = "max_by(stock, counted)", "min_by(opening, opened)"
 
 
+def stocked(path: Path) -> Connection:
+    connection = rewriter.connect(path, engine="duckdb")
+    for statement in STOCKS.split(";"):
+        connection.execute(statement)
+    return connection
+
+
 @pytest.fixture(scope="module")
 def stocks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     """A warehouse that tests do not change."""
-    with opened(tmp_path_factory.mktemp("stocks") / "w", STOCKS) as shared:
+    with stocked(tmp_path_factory.mktemp("stocks") / "w") as shared:
         yield shared
 
 
@@ -360,7 +380,7 @@ def test_any_other_choice_reads_the_base(stocks: Connection, call: str) -> None:
 
 
 def test_a_series_keeps_its_columns(tmp_path: Path) -> None:
-    with opened(tmp_path / "w", STOCKS) as connection:
+    with stocked(tmp_path / "w") as connection:
         columns = [row[0] for row in connection.execute("SHOW COLUMNS IN f_monthly_shop").fetchall()]
         assert columns == ["shop", "counted", "opened", "dt"]
         assert {row[8] for row in connection.execute("CHECK FACT f").fetchall()} == {"agrees"}
@@ -382,7 +402,7 @@ def test_a_series_keeps_its_columns(tmp_path: Path) -> None:
     ("choice", "is_proven"), [(LAST, True), ("max_by(stock, opened)", False), ("max(stock)", False)]
 )
 def test_an_insert_of_last_values_is_proven(tmp_path: Path, choice: str, is_proven: bool) -> None:
-    with opened(tmp_path / "w", STOCKS) as connection:
+    with stocked(tmp_path / "w") as connection:
         cursor = connection.execute(
             f"INSERT OVERWRITE f_monthly_shop_product SELECT shop, product, MAX(counted), {choice}, MIN(opened), "
             f"{FIRST}, '2024-01' FROM h WHERE dt >= '2024-01-01-00' AND dt < '2024-02-01-00' GROUP BY shop, product"
@@ -417,7 +437,7 @@ def test_a_series_has_a_time_and_dimensions(stocks: Connection) -> None:
 
 
 def test_a_table_of_last_values_has_their_series(tmp_path: Path) -> None:
-    with opened(tmp_path / "w", STOCKS) as connection:
+    with stocked(tmp_path / "w") as connection:
         connection.execute("CREATE TABLE days (shop STRING, stock INT, counted TIMESTAMP) PARTITIONED BY (dt STRING)")
         added = "ALTER FACT f ADD STORAGE (TABLE days PERIOD DAILY PARTITIONED BY t AS (dt))"
         assert condition(connection, added) == "INVALID_FACT"
