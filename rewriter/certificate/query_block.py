@@ -35,6 +35,7 @@ from rewriter.certificate.subqueries import (
     conditions_in,
     counterpart,
     idempotent_kind,
+    is_aggregate,
     is_of_series,
     is_pure,
     keeps_precision,
@@ -261,8 +262,11 @@ class QueryBlock:
 
     def adds_up(self) -> bool:
         """Tests for a block of groups, or of one sum. Aggregates of subqueries are not its own."""
-        calls = [node for node in self.select.find_all(exp.AggFunc) if node.find_ancestor(exp.Select) is self.select]
-        return bool(self.select.args.get("group")) or any(not isinstance(node.parent, exp.Window) for node in calls)
+        return bool(self.select.args.get("group")) or any(
+            is_aggregate(node) and not isinstance(node.parent, exp.Window)
+            for node in self.select.find_all(exp.AggFunc, exp.Any, exp.Anonymous)
+            if node.find_ancestor(exp.Select) is self.select
+        )
 
     def refuse_split(self, ranges: Sequence[Range], base: str | None = None) -> None:
         """Refuses bounds inside a period of a piece; rows of the ``base`` period have the time of their start."""

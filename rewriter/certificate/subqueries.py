@@ -353,6 +353,12 @@ def idempotent_kind(node: exp.Expr) -> str | None:
     return None if node.expressions and isinstance(node, exp.AggFunc) else _IDEMPOTENT.get(type(node))
 
 
+def is_aggregate(node: exp.Expr) -> bool:
+    """Tests for an aggregate. EVERY, SOME and ANY are none to sqlglot; ANY after an operator is none, as in LIKE ANY."""
+    is_operand = isinstance(node, exp.Any) and isinstance(node.parent, exp.Binary) and node.arg_key == "expression"
+    return isinstance(node, exp.AggFunc) or (idempotent_kind(node) is not None and not is_operand)
+
+
 def keeps_precision(node: exp.Expr, measure: Sequence[Any]) -> bool:
     """Tests whether THETA_UNION_AGG keeps no more hashes than rollups of the measure have; true for other aggregates. A
     measure is a list of the catalog: its precision is the tenth element.

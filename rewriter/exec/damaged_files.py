@@ -125,6 +125,7 @@ def _locate_sketch(error: Error, relations: Sequence[Relation]) -> Error:
         for name, place in bad.items():
             if name in with_sketches or len(columns) == 1:
                 error.message = f"{error.message.rstrip('.')}. It is in the column {name} of the file {place}."
+                error.hint = error.hint or "Write the partition again with INSERT OVERWRITE, from its events."
                 return error
     return error
 

@@ -84,7 +84,7 @@ def _problem_of_hashes(sketch: Any) -> str | None:
     return None if is_ascending and is_below else "its hashes are damaged"
 
 
-def bytes_of(sketch: Any) -> bytes:
+def compact_bytes(sketch: Any) -> bytes:
     """Returns the bytes that Java writes: an empty sketch without the hash of its seed, a mark of a single hash, and a
     rate of 1 beside theta where there is no hash.
     """

@@ -17,7 +17,7 @@ from datasketches import (
 )
 
 from rewriter.exec.duckdb import own_functions
-from rewriter.exec.theta_sketches import bytes_of, read_sketch
+from rewriter.exec.theta_sketches import compact_bytes, read_sketch
 
 #: 2^9 hashes, so that small sets fill a sketch.
 PRECISION = 9
@@ -166,6 +166,6 @@ def test_random_damage_is_refused_or_leaves_a_sketch() -> None:
         except ValueError:
             continue
         # The sketch can be united, intersected, and written again.
-        assert read_sketch(bytes_of(sketch)).num_retained == sketch.num_retained
+        assert read_sketch(compact_bytes(sketch)).num_retained == sketch.num_retained
         united([bytes(data), sketches[4]])
         own_functions._intersected([bytes(data), sketches[4]])

@@ -111,12 +111,12 @@ def _without_repetitions(sketches: Sequence[bytes]) -> Iterable[bytes]:
 def _united(sketches: Iterable[Any], precision: int) -> bytes:
     from datasketches import theta_union
 
-    from rewriter.exec.theta_sketches import bytes_of
+    from rewriter.exec.theta_sketches import compact_bytes
 
     union = theta_union(precision)
     for sketch in sketches:
         union.update(sketch)
-    return bytes_of(union.get_result())
+    return compact_bytes(union.get_result())
 
 
 def _intersection(values: _Column) -> _Column:
@@ -127,24 +127,25 @@ def _intersection(values: _Column) -> _Column:
 def _intersected(sketches: Sequence[bytes]) -> bytes:
     from datasketches import theta_intersection
 
-    from rewriter.exec.theta_sketches import bytes_of, read_sketch
+    from rewriter.exec.theta_sketches import compact_bytes, read_sketch
 
     if not sketches:
         return _united((), 12)
     intersection = theta_intersection()
     for sketch in sketches:
         intersection.update(read_sketch(sketch))
-    return bytes_of(intersection.get_result())
+    return compact_bytes(intersection.get_result())
 
 
 def _difference(values: _Column) -> _Column:
     """Returns the first sketch of each pair without the values of the second one."""
     from datasketches import theta_a_not_b
 
-    from rewriter.exec.theta_sketches import bytes_of, read_sketch
+    from rewriter.exec.theta_sketches import compact_bytes, read_sketch
 
     return _binary(
-        None if pair is None else bytes_of(theta_a_not_b().compute(*map(read_sketch, pair))) for pair in _rows(values)
+        None if pair is None else compact_bytes(theta_a_not_b().compute(*map(read_sketch, pair)))
+        for pair in _rows(values)
     )
 
 

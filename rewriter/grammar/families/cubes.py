@@ -145,7 +145,11 @@ def bucketed_by(word: Terminal, name: Terminal) -> Clause:
 def precision(word: Terminal, number: Terminal) -> Clause:
     precision = whole_number(number)
     if precision is None:
-        raise ParseError(f"The precision {number.token.text} is not a whole number.", position=number.span)
+        raise ParseError(
+            f"The precision {number.token.text} is not a whole number.",
+            position=number.span,
+            hint="Write MEASURE THETA_UNION PRECISION 12.",
+        )
     return Clause("PRECISION", precision, word.span)
 
 

@@ -139,10 +139,6 @@ class QueryText:
                 return NotSupportedError(
                     "Pipe syntax over a cube is not supported yet.", position=self.place(token.span)
                 )
-        try:
-            tree = self.tree
-        except ParseError as error:
-            return error
         unbalanced = self._unbalanced()
         if unbalanced is not None:
             return ParseError(
@@ -150,6 +146,10 @@ class QueryText:
                 position=self.place(unbalanced.span),
                 hint="Check that parentheses match.",
             )
+        try:
+            tree = self.tree
+        except ParseError as error:
+            return error
         unlike = self._read_unlike()
         if unlike is not None:
             return ParseError(
@@ -168,7 +168,7 @@ class QueryText:
         return None
 
     def _unbalanced(self) -> Token | None:
-        """The parenthesis that has no counterpart: sqlglot forgives some, as in ``percentile(f( 0.5)``."""
+        """The parenthesis that has no counterpart: sqlglot forgives some, and reports others where it ends."""
         open_: list[Token] = []
         for token in [token for token in self.tokens if token.kind is TokenKind.OPERATOR]:
             if token.text == "(":

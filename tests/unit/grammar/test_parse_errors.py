@@ -93,6 +93,7 @@ SYNTAX = [
     ("ALTER TABLE t ADD PARTITION (a = «upper» 'x')", "near 'upper'", "A value must be"),
     # facts and cubes
     ("CREATE CUBE c (a int MEASURE MAX «COUNTED» BY b)", "COUNTED BY is only for", "AVG"),
+    ("CREATE CUBE c (a binary MEASURE THETA_UNION PRECISION «9.5»)", "not a whole number", "PRECISION 12"),
     ("CREATE FACT f OF CUBE c STORED IN (TABLE «t» PARTITIONED BY d AS (x))", "lacks PERIOD", "PERIOD DAILY"),
     ("CREATE FACT f OF CUBE c STORED IN (TABLE «t» PERIOD DAILY)", "lacks PARTITIONED BY", "PARTITIONED BY"),
     (

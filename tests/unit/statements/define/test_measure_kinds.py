@@ -108,6 +108,12 @@ def test_an_aggregate_of_its_own_kind_reads_rollups(world: Connection, call: str
     assert "h" not in read
     of_base = query.replace(" FROM v", " FROM h").replace(JANUARY, "true")
     assert world.execute(query).fetchall() == world.execute(of_base).fetchall()
+    world.execute("SET rewriter.verify = certificate")
+    cursor = world.execute(query)
+    world.execute("SET rewriter.verify = off")
+    assert cursor.stats is not None
+    assert cursor.stats.verification is not None
+    assert cursor.stats.verification.findings == ()
 
 
 @pytest.mark.parametrize(
