@@ -354,7 +354,7 @@ def idempotent_kind(node: exp.Expr) -> str | None:
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Tests for an aggregate. EVERY, SOME and ANY are none to sqlglot; ANY after an operator is none, as in LIKE ANY."""
+    """Tests for an aggregate. EVERY, SOME and ANY are none to sqlglot; after an operator, ANY is none: LIKE ANY."""
     is_operand = isinstance(node, exp.Any) and isinstance(node.parent, exp.Binary) and node.arg_key == "expression"
     return isinstance(node, exp.AggFunc) or (idempotent_kind(node) is not None and not is_operand)
 
