@@ -1,7 +1,7 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
 [statements] [certificates] [rollups] [measures] [maintain] [advice] [footers] [results] [ordered] [pages] [clusters]
-[streams] [shell] [duckdb] [spark] [metastore] [adoption] [dialect] [sinks] [peers] [stages]``: the tables of
-``benchmarks/README.md``.
+[streams] [shell] [duckdb] [spark] [metastore] [adoption] [dialect] [sinks] [peers] [stages] [workloads]``: the
+tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ from benchmarks import (
     work_lists,
 )
 from benchmarks.timing import Table, WideTable, markdown, wide_markdown
+from benchmarks.workloads import figures as workloads
 
 GROUPS = (
     "planning",
@@ -81,6 +82,7 @@ GROUPS = (
     "sinks",
     "peers",
     "stages",
+    "workloads",
 )
 
 
@@ -94,6 +96,7 @@ def main(
     spark_rows: int = spark.ROWS,
     spark_events: int | None = None,
     measure_events: int = measures.EVENTS,
+    workload_scale: float = 1,
 ) -> None:
     """Runs the chosen groups (all without a choice) and prints each table when it is complete."""
 
@@ -163,6 +166,8 @@ def main(
     if not chosen or "stages" in chosen:
         with tempfile.TemporaryDirectory() as folder:
             print(wide_markdown(stages.measure(Path(folder))), flush=True)
+    if not chosen or "workloads" in chosen:
+        print(wide_markdown(workloads.measure(workload_scale)), flush=True)
     if chosen and not chosen & {"duckdb", "spark"}:
         return
     from benchmarks import flights
@@ -287,6 +292,9 @@ if __name__ == "__main__":
     parser.add_argument(
         "--measure-events", type=int, default=measures.EVENTS, metavar="N", help="count users of N events"
     )
+    parser.add_argument(
+        "--workload-scale", type=float, default=1, metavar="F", help="the scale of TPC-H and ClickBench"
+    )
     given = parser.parse_args()
     if unknown := set(given.groups) - set(GROUPS):
         parser.error(f"unknown group {', '.join(sorted(unknown))}: choose of {', '.join(GROUPS)}")
@@ -303,4 +311,5 @@ if __name__ == "__main__":
         spark_rows=given.spark_rows,
         spark_events=given.spark_events,
         measure_events=given.measure_events,
+        workload_scale=given.workload_scale,
     )

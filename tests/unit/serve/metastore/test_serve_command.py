@@ -85,7 +85,8 @@ def test_a_new_warehouse_is_made_by_the_first_change(tmp_path: Path) -> None:
     assert [line.split()[3] for line in lines][:3] == ["set_ugi", "get_all_databases", "create_database"]
     assert lines[2].split()[1] == "127.0.0.1"
     assert lines[2].endswith("OK")
-    assert lines[3].endswith("SCHEMA_NOT_FOUND")
+    # A connection logs after it has returned: the next connection may be faster.
+    assert any(line.split()[3] == "get_database" and line.endswith("SCHEMA_NOT_FOUND") for line in lines)
     assert "\x1b" not in "".join(lines)
 
 
