@@ -122,7 +122,7 @@ def _factors(a: int, b: int) -> tuple[int, int]:
 
 def _sum(a: int, b: int, scale: int, sign: int) -> _Kernel:
     first_factor, second_factor = _factors(a, b)
-    divisor = 10 ** (max(a, b) - scale)
+    divisor: int = 10 ** (max(a, b) - scale)
 
     def kernel(first: int, second: int) -> int:
         digits = first * first_factor + sign * second * second_factor

@@ -212,8 +212,7 @@ def minus(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         if value.type.is_decimal and value.name == str(2**63):
             return Typed("CAST(-9223372036854775808 AS BIGINT)", BIGINT, f"-{2**63}", digits=-(2**63))
         digits = None if value.digits is None else -value.digits
-        name = None if value.name is None else f"-{value.name}"
-        return Typed(plain_cast(f"-{value.sql}", value.type), value.type, name, digits=digits)
+        return Typed(plain_cast(f"-{value.sql}", value.type), value.type, _negated_name(value), digits=digits)
     cast_operand = node.this.this if isinstance(node.this, exp.Cast) else None
     if (
         isinstance(cast_operand, exp.Literal)
@@ -222,14 +221,25 @@ def minus(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     ):
         # Spark reads ``-1::int`` as ``(-1)::int``.
         e.refuse(node, f"{e.text.shown(node)} without parentheses")
-    is_typed_literal = isinstance(cast_operand, exp.Expr) and has_suffix(e.typed_text(cast_operand))
+    text = e.typed_text(cast_operand) if isinstance(cast_operand, exp.Literal) else None
+    # 1.5BD is the cast of a string that was not typed.
+    is_typed_literal = text is not None and (not text or has_suffix(text))
     value = e.translate(node.this, scope)
     if isinstance(cast_operand, exp.Literal) and is_typed_literal and value.type.is_integer:
         literal = f"-{cast_operand.this}"
-        return Typed(plain_cast(string_literal(literal), value.type), value.type, literal)
+        suffixed = None if value.suffixed is None else -value.suffixed
+        sql = plain_cast(string_literal(literal), value.type)
+        return Typed(sql, value.type, _negated_name(value), suffixed=suffixed)
     signed = with_sign(e, node, "-", value)
     # -1.5D is a literal, and its column is named like one.
-    return replace(signed, name=f"-{value.name}") if is_typed_literal and value.name is not None else signed
+    return replace(signed, name=_negated_name(value)) if is_typed_literal else signed
+
+
+def _negated_name(literal: Typed) -> str | None:
+    """Returns the name of a literal number with a minus: 0 has none, unless it is a DOUBLE or FLOAT."""
+    if literal.name is None or (not literal.type.is_floating and not literal.name.strip("0.")):
+        return literal.name
+    return f"-{literal.name}"
 
 
 def with_sign(e: Expressions, node: exp.Expr, sign: str, value: Typed) -> Typed:
