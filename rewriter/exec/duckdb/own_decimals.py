@@ -1,7 +1,7 @@
 """Functions of decimals in Python, as ``exec.translate.decimals`` calls them: Spark's results beyond 38 digits.
 
-Spark computes sums exactly, and products and quotients with 39 digits, half up. Each is then rounded half up to the
-scale of its type, so that products and quotients are rounded twice.
+Sums, products and quotients are exact, and rounded half up to the scale of their types. Spark cuts products and
+quotients to 39 digits first, which changes no result that fits in 38.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, assert_never
 
 from rewriter.exec.translate.decimals import SIGN_DIGITS, DecimalFunction, DecimalOperation
 
-#: The digits to which Spark rounds products and quotients first.
-_CONTEXT_DIGITS = 39
+#: The most digits of a quotient without its fraction.
+_WHOLE_DIGITS = 39
 _RANGE = "[NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION]"
 _UNSUPPORTED = "[DUCKDB_UNSUPPORTED]"
 _BYTES = 16
@@ -100,7 +100,7 @@ def _kernel(function: DecimalFunction) -> _Kernel:
             return _sum(a, b, scale, -1 if function.operation is DecimalOperation.DIFFERENCE else 1)
         case DecimalOperation.PRODUCT:
             divisor = int(10 ** (a + b - scale))
-            return lambda first, second: _rounded_twice(first * second, divisor)
+            return lambda first, second: _rounded(first * second, divisor)
         case DecimalOperation.QUOTIENT:
             return _quotient(scale - a + b)
         case DecimalOperation.REMAINDER | DecimalOperation.POSITIVE_REMAINDER:
@@ -123,13 +123,7 @@ def _factors(a: int, b: int) -> tuple[int, int]:
 def _sum(a: int, b: int, scale: int, sign: int) -> _Kernel:
     first_factor, second_factor = _factors(a, b)
     divisor: int = 10 ** (max(a, b) - scale)
-
-    def kernel(first: int, second: int) -> int:
-        digits = first * first_factor + sign * second * second_factor
-        rounded = (abs(digits) + divisor // 2) // divisor
-        return rounded if digits >= 0 else -rounded
-
-    return kernel
+    return lambda first, second: _rounded(first * first_factor + sign * second * second_factor, divisor)
 
 
 def _quotient(shift: int) -> _Kernel:
@@ -138,23 +132,15 @@ def _quotient(shift: int) -> _Kernel:
     def kernel(first: int, second: int) -> int:
         if second == 0:
             raise ValueError("[DIVIDE_BY_ZERO] Division by zero.")
-        return _rounded_twice(first * numerator_factor, second * denominator_factor)
+        return _rounded(first * numerator_factor, second * denominator_factor)
 
     return kernel
 
 
-def _rounded_twice(numerator: int, denominator: int) -> int:
-    """Returns a quotient that is rounded half up to 39 digits, and then to a whole number.
-
-    The second rounding goes up where the first one ends at half: with ``n`` digits behind the point, from
-    ``(1 - 10**-n) / 2`` on. A whole part of 39 digits or more fits no type.
-    """
+def _rounded(numerator: int, denominator: int) -> int:
+    """Returns a quotient as a whole number, half up."""
     size = abs(denominator)
-    whole, remainder = divmod(abs(numerator), size)
-    missing = size - 2 * remainder
-    # One digit behind the point, or more, is left for a whole part that fits a type.
-    if missing <= 0 or (10 * missing <= size and 10 ** max(0, _CONTEXT_DIGITS - _length(whole)) * missing <= size):
-        whole += 1
+    whole = (2 * abs(numerator) + size) // (2 * size)
     return whole if (numerator < 0) is (denominator < 0) else -whole
 
 
@@ -182,7 +168,7 @@ def _whole_quotient(dividend: int, divisor: int, zero: str) -> int:
     if divisor == 0:
         raise ValueError(f"[{zero}] Division by zero.")
     size = abs(dividend) // abs(divisor)
-    surplus = _length(size) - _CONTEXT_DIGITS
+    surplus = _length(size) - _WHOLE_DIGITS
     if surplus > 0 and size % 10**surplus:
         raise ValueError(f"{_UNSUPPORTED} A whole quotient of more than 39 digits is not supported on DuckDB.")
     return size if (dividend < 0) is (divisor < 0) else -size
