@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MAX_PRECISION = 38
+#: The digits behind the point that remain in the type of an operation on decimals.
+_LEAST_SCALE = 6
 _SIZED = re.compile(r"(\w+)\s*(?:\(\s*(\d+)\s*(?:,\s*(-?\d+)\s*)?\))?\Z")
 
 
@@ -104,6 +106,18 @@ _DUCKDB = {
 
 def decimal(precision: int, scale: int) -> SqlType:
     return SqlType("decimal", precision, scale)
+
+
+def adjusted_decimal(integer_digits: int, scale: int) -> SqlType:
+    """Returns the type of an operation that needs these digits before and behind the point. Beyond 38 digits, Spark
+    gives up digits behind the point, of which up to 6 remain.
+
+    >>> str(adjusted_decimal(20, 10)), str(adjusted_decimal(30, 10)), str(adjusted_decimal(40, 10))
+    ('decimal(30,10)', 'decimal(38,8)', 'decimal(38,6)')
+    """
+    if integer_digits + scale <= MAX_PRECISION:
+        return decimal(integer_digits + scale, scale)
+    return decimal(MAX_PRECISION, max(MAX_PRECISION - integer_digits, min(scale, _LEAST_SCALE)))
 
 
 def array_of(element: SqlType) -> SqlType:

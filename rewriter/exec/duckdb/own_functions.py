@@ -12,6 +12,9 @@ from itertools import chain
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
+from rewriter.exec.duckdb.own_decimals import decimal_columns
+from rewriter.exec.sql_types import duckdb_type
+from rewriter.exec.translate.decimals import DecimalOperation, decimal_function
 from rewriter.exec.translate.duckdb_macros import macros
 
 if TYPE_CHECKING:
@@ -49,13 +52,26 @@ class OwnFunctions:
                 self._define(set(_NAME.findall(statement)) - {name})
                 self._connection.execute(statement)
                 self._defined.add(name)
-            elif name in _FUNCTIONS:
-                function, types, returned = _FUNCTIONS[name]
+            elif (definition := _definition(name)) is not None:
+                function, types, returned = definition
                 # Without ``special``, NULL is returned for an empty list, which DuckDB passes as NULL.
                 self._connection.create_function(
                     name, function, list(types), returned, type="arrow", null_handling="special"
                 )
                 self._defined.add(name)
+
+
+#: A function of columns, with the types of its arguments and of its result.
+_Definition = tuple[Callable[..., _Column], tuple[str, ...], str]
+
+
+def _definition(name: str) -> _Definition | None:
+    decimals = decimal_function(name)
+    if decimals is None:
+        return _FUNCTIONS.get(name)
+    is_whole = decimals.operation is DecimalOperation.WHOLE_QUOTIENT
+    returned = "BIGINT" if is_whole else duckdb_type(decimals.type)
+    return decimal_columns(decimals), tuple(map(duckdb_type, decimals.argument_types)), returned
 
 
 # Theta sketches by Apache DataSketches. A function takes columns and returns a column, by 2,048 rows. Its modules are
@@ -207,8 +223,8 @@ def _binary(sketches: Iterable[bytes | None]) -> _Column:
     return pa.array(list(sketches), type=pa.binary())
 
 
-#: The functions by name, with the types of their arguments and of their results.
-_FUNCTIONS: dict[str, tuple[Callable[..., _Column], tuple[str, ...], str]] = {
+#: The functions by name.
+_FUNCTIONS: dict[str, _Definition] = {
     "rw_theta_of_integers": (_of_values, ("BIGINT[]", "INTEGER"), "BLOB"),
     "rw_theta_of_doubles": (_of_values, ("DOUBLE[]", "INTEGER"), "BLOB"),
     "rw_theta_of_texts": (_of_values, ("VARCHAR[]", "INTEGER"), "BLOB"),

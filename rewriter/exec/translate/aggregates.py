@@ -34,8 +34,8 @@ from rewriter.exec.translate.aggregate_calls import (
     wrapped_call,
 )
 from rewriter.exec.translate.allowlist_entries import Entry
-from rewriter.exec.translate.arithmetic import divided_decimals
 from rewriter.exec.translate.casts import plain_cast, string_literal
+from rewriter.exec.translate.decimals import divided_decimals
 from rewriter.exec.translate.expressions import (
     Allowed,
     Expressions,
@@ -437,6 +437,9 @@ _Rule = Callable[[Expressions, Typed, exp.Expr], tuple[str, str, SqlType]]
 
 
 def _count(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
+    if value.type.precision == MAX_PRECISION and "(" in value.sql:
+        # DuckDB computes no operator whose operands have no NULL, and so finds no overflow. It computes texts.
+        return "count({0}){1}", plain_cast(value.sql, STRING), BIGINT
     return "count({0}){1}", value.sql, BIGINT
 
 
@@ -469,17 +472,25 @@ def _avg(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlTyp
         return "avg({0}){1}", plain_cast(value.sql, DOUBLE), DOUBLE
     if not value.type.is_decimal:
         return _no_number(e, value, "AVG", node)
-    total, average_type = _sum_type(value.type), decimal(value.type.precision + 4, value.type.scale + 4)
-    first, second = plain_cast("sum({0}){1}", total), plain_cast("nullif(count({0}){1}, 0)", decimal(20, 0))
-    sql, _ = divided_decimals(first, total, second, decimal(20, 0), average_type)
-    if sql is None or average_type.precision > MAX_PRECISION:
-        return e.refuse(node, f"AVG of {value.type}")
+    precision, scale = (min(digits + 4, MAX_PRECISION) for digits in (value.type.precision, value.type.scale))
+    total, average_type = _sum_type(value.type), decimal(precision, scale)
+    sql = divided_decimals("sum({0}){1}", total, "nullif(count({0}){1}, 0)", decimal(20, 0), average_type)
     return sql, value.sql, average_type
 
 
-def _try_sum(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
+def _try_avg(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
+    _refuse_long_sum(e, value, node)
+    return _avg(e, value, node)
+
+
+def _refuse_long_sum(e: Expressions, value: Typed, node: exp.Expr) -> None:
+    """Refuses an aggregate that would have to return NULL where the sum is an error."""
     if value.type.is_decimal and value.type.precision + 10 > MAX_PRECISION:
-        e.refuse(node, f"TRY_SUM of {value.type}")
+        e.refuse(node, f"{str(e.text.called(node)).upper()} of {value.type}")
+
+
+def _try_sum(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
+    _refuse_long_sum(e, value, node)
     template, sql, type_ = _sum(e, value, node)
     return f"TRY_CAST({template} AS {duckdb_type(type_)})", sql, type_
 
@@ -541,7 +552,7 @@ _RULES: dict[str, _Rule] = {
     "avg": _avg,
     "mean": _avg,
     "try_sum": _try_sum,
-    "try_avg": _avg,
+    "try_avg": _try_avg,
     "min": _extreme("min"),
     "max": _extreme("max"),
     # DuckDB's own function returns NULL for no rows.
@@ -739,10 +750,10 @@ FUNCTIONS = {
     **_functions(
         ("count(* | [DISTINCT] x, … | DISTINCT *)", ""),
         ("sum([DISTINCT] x)", "other than numbers"),
-        ("avg([DISTINCT] x)", "DECIMAL of more than 24 digits"),
-        ("mean([DISTINCT] x)", "DECIMAL of more than 24 digits"),
+        ("avg([DISTINCT] x)", ""),
+        ("mean([DISTINCT] x)", ""),
         ("try_sum(x)", "DISTINCT; DECIMAL of more than 28 digits"),
-        ("try_avg(x)", "DISTINCT; DECIMAL of more than 24 digits"),
+        ("try_avg(x)", "DISTINCT; DECIMAL of more than 28 digits"),
         ("min(x)", ""),
         ("max(x)", ""),
         ("count_if(condition)", "DISTINCT"),

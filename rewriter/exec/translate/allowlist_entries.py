@@ -50,8 +50,8 @@ CONSTRUCTS: dict[str, Entry] = {
         "GROUP BY GROUPING SETS",
         (
             "HAVING",
-            "an average or a quotient of decimals; a name that is both a column and an alias, with ROLLUP, CUBE or "
-            "GROUPING SETS",
+            "MEDIAN and similar functions, and BROUND, FLOOR with digits or MONTHS_BETWEEN of aggregates; a name that "
+            "is both a column and an alias, with ROLLUP, CUBE or GROUPING SETS",
         ),
         ("QUALIFY", "with aggregates, GROUP BY or HAVING; a name that is both a column and an alias"),
         ("ORDER BY … NULLS FIRST, NULLS LAST", "an alias in an aggregate, or beside a column of its name"),

@@ -15,12 +15,19 @@ from rewriter.exec.sql_types import (
     STRING,
     TINYINT,
     VOID,
-    SqlType,
     decimal,
     duckdb_type,
 )
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import as_decimal, common_type, plain_cast, promoted_type, string_literal
+from rewriter.exec.translate.decimals import (
+    DECIMAL_OPERATORS,
+    SIGN_DIGITS,
+    DecimalOperation,
+    absolute_decimal,
+    combined_decimals,
+    negative_decimal,
+)
 from rewriter.exec.translate.expressions import (
     Allowed,
     Expressions,
@@ -35,14 +42,8 @@ from rewriter.exec.translate.expressions import (
 from rewriter.exec.translate.literals import has_suffix, number
 
 _OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
-#: The maximum number of digits of a decimal that DuckDB keeps in 64 bits.
-_SMALL_DECIMAL = 18
-#: The maximum number of digits of a decimal whose sign Spark changes without rounding it.
-EXACT_SIGN = 34
 #: The smallest values of the types whose operations of two values have a separate condition in Spark.
 _SMALL_INTEGERS = {"tinyint": -(2**7), "smallint": -(2**15)}
-#: The minimum number of digits after the point of a quotient of decimals.
-_MIN_SCALE = 6
 
 
 def arithmetic(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -65,8 +66,12 @@ def _with_days(left: Typed, right: Typed, operator: str) -> Typed | None:
     return Typed(sql, DATE, call("date_sub" if operator == "-" else "date_add", date.name, days.name))
 
 
-def translate_operation(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> Typed:
-    """Translates an operation, without its name."""
+def translate_operation(
+    e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr, *, tolerant: bool = False
+) -> Typed:
+    """Translates an operation, without its name. If ``tolerant``, decimals have NULL in place of an overflow and of a
+    division by zero.
+    """
     left, right = _numbers(e, left, right, operator, node)
     if left.type.is_decimal or right.type.is_decimal:
         left, right = narrow_literal(left), narrow_literal(right)
@@ -78,7 +83,7 @@ def translate_operation(e: Expressions, left: Typed, right: Typed, operator: str
         e.refuse(node, f"{left.type} {operator} {right.type}")
     floating = left.type.is_floating or right.type.is_floating
     if (left.type.is_decimal or right.type.is_decimal) and not floating:
-        return _decimals(e, left, right, operator, node)
+        return _decimals(e, left, right, DECIMAL_OPERATORS[operator], node, tolerant=tolerant)
     if operator in "/%":
         return _divided(e, left, right, operator, node)
     (first, second), type_ = e.cast_to_common_type([left, right], node)
@@ -116,6 +121,9 @@ def without_overflow(function: str, value: Typed) -> str:
     """Returns SQL of ``-`` or ``abs`` of a number. It fails for the smallest integer of a type, which has no positive
     counterpart.
     """
+    if value.type.precision > SIGN_DIGITS:
+        signed = negative_decimal if function == "-" else absolute_decimal
+        return signed(value.sql, value.type)
     if value.type.name not in _SMALL_INTEGERS:
         widened = _widened(value.sql) if value.type.is_integer else value.sql
         return plain_cast(f"{function}({widened})", value.type)
@@ -126,74 +134,21 @@ def without_overflow(function: str, value: Typed) -> str:
     return plain_cast(sql, value.type)
 
 
-def _decimals(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> Typed:
+def _decimals(
+    e: Expressions, left: Typed, right: Typed, operation: DecimalOperation, node: exp.Expr, *, tolerant: bool = False
+) -> Typed:
     # NULL has the type of the other operand.
     a, b = (
         as_decimal(right.type if left.type == VOID else left.type),
         as_decimal(left.type if right.type == VOID else right.type),
     )
-    first, second = e.cast(left, a, node), e.cast(right, b, node)
-    if operator == "/":
-        sql, type_ = divided_decimals(first, a, second, b)
-        if sql is None:
-            e.refuse(node, f"{a} / {b}")
-        return Typed(sql, type_)
-    if operator == "%":
-        return _remainder(e, first, a, second, b, node)
-    if operator == "*":
-        precision, scale = a.precision + b.precision + 1, a.scale + b.scale
-    else:
-        scale = max(a.scale, b.scale)
-        precision = max(a.precision - a.scale, b.precision - b.scale) + scale + 1
-    if precision > MAX_PRECISION:
-        e.refuse(node, f"{a} {operator} {b}, which needs {precision} digits,")
-    type_ = decimal(precision, scale)
-    if operator != "*":
-        first, second = plain_cast(first, type_), plain_cast(second, type_)
-    elif type_.precision > _SMALL_DECIMAL:
-        # DuckDB multiplies two small decimals in 64 bits, even if the product needs more.
-        widened_precision = max(a.precision, b.precision, _SMALL_DECIMAL + 1)
-        if a.precision >= b.precision:
-            first = plain_cast(first, decimal(widened_precision, a.scale))
-        else:
-            second = plain_cast(second, decimal(widened_precision, b.scale))
-    return Typed(plain_cast(f"{first} {operator} {second}", type_), type_)
+    sql, type_ = combined_decimals(operation, e.cast(left, a, node), a, e.cast(right, b, node), b, tolerant=tolerant)
+    return Typed(sql, type_)
 
 
-def divided_decimals(
-    first: str, a: SqlType, second: str, b: SqlType, result_type: SqlType | None = None
-) -> tuple[str | None, SqlType]:
-    """Returns the quotient of two decimals, exact and then rounded half up, and its type: ``result_type`` or Spark's.
-    The SQL is ``None`` if the digits do not fit in 128 bits.
-
-    DuckDB divides decimals as doubles. So the digits are divided as integers: ``a / b`` at scale ``s`` is
-    ``A * 10^(s - scale(a) + scale(b)) / B``.
-    """
-    type_ = result_type or _quotient_type(a, b)
-    shift = type_.scale - a.scale + b.scale
-    if shift < 0 or a.precision + shift > MAX_PRECISION:
-        return None, type_
-    numerator = f"rw_unscaled({first}) * CAST('1{'0' * shift}' AS HUGEINT)"
-    quotient = f"rw_quotient({numerator}, rw_unscaled({second}))"
-    return plain_cast(f"rw_scaled({quotient}, {type_.scale})", type_), type_
-
-
-def _quotient_type(a: SqlType, b: SqlType) -> SqlType:
-    scale = max(_MIN_SCALE, a.scale + b.precision + 1)
-    precision = a.precision - a.scale + b.scale + scale
-    if precision > MAX_PRECISION:
-        scale = max(MAX_PRECISION - (precision - scale), min(scale, _MIN_SCALE))
-    return decimal(min(precision, MAX_PRECISION), scale)
-
-
-def _remainder(e: Expressions, first: str, a: SqlType, second: str, b: SqlType, node: exp.Expr) -> Typed:
-    scale = max(a.scale, b.scale)
-    common = decimal(min(MAX_PRECISION, max(a.precision - a.scale, b.precision - b.scale) + scale), scale)
-    if common_type(a, b) != common:
-        e.refuse(node, f"{a} % {b}")
-    type_ = decimal(min(a.precision - a.scale, b.precision - b.scale) + scale, scale)
-    digits = (f"rw_unscaled({plain_cast(operand, common)})" for operand in (first, second))
-    return Typed(plain_cast(f"rw_scaled(rw_remainder({', '.join(digits)}), {scale})", type_), type_)
+def positive_remainder(e: Expressions, left: Typed, right: Typed, node: exp.Expr) -> Typed:
+    """Translates ``pmod(a, b)`` of numbers one of which is a decimal, without its name."""
+    return _decimals(e, narrow_literal(left), narrow_literal(right), DecimalOperation.POSITIVE_REMAINDER, node)
 
 
 def _divided(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> Typed:
@@ -234,30 +189,16 @@ def whole_division(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if VOID in (left.type, right.type) and (left.type.is_integer or right.type.is_integer):
         return Typed(plain_cast("NULL", BIGINT), BIGINT, infix("div", left.name, right.name))
     if left.type.is_decimal or right.type.is_decimal:
-        return _whole_quotient(e, left, right, node)
+        left, right = narrow_literal(left), narrow_literal(right)
+        if any(not (value.type.is_integer or value.type.is_decimal or value.type == VOID) for value in (left, right)):
+            e.refuse(node, f"{left.type} div {right.type}")
+        # A quotient that is no BIGINT, of which Spark keeps the lowest bits, is an error.
+        quotient = _decimals(e, left, right, DecimalOperation.WHOLE_QUOTIENT, node)
+        return Typed(quotient.sql, BIGINT, infix("div", left.name, right.name))
     if not (left.type.is_integer and right.type.is_integer):
         e.refuse(node, f"{left.type} div {right.type}")
     first, second = plain_cast(left.sql, BIGINT), plain_cast(right.sql, BIGINT)
     sql = _unless_zero(first, second, "DIVIDE_BY_ZERO", f"{first} // {second}")
-    return Typed(plain_cast(sql, BIGINT), BIGINT, infix("div", left.name, right.name))
-
-
-def _whole_quotient(e: Expressions, left: Typed, right: Typed, node: exp.Expr) -> Typed:
-    """Divides decimals, towards zero: their digits as integers of the same scale.
-
-    A quotient that is no BIGINT, of which Spark keeps the lowest bits, is an error.
-    """
-    scale = max(left.type.scale, right.type.scale)
-    digits = []
-    for value in (left, right):
-        if not value.type.is_integer and not value.type.is_decimal:
-            e.refuse(node, f"{left.type} div {right.type}")
-        type_ = as_decimal(value.type)
-        shift = scale - type_.scale
-        if type_.precision + shift > MAX_PRECISION:
-            e.refuse(node, f"{left.type} div {right.type}")
-        digits.append(f"rw_unscaled({e.cast(value, type_, node)}) * CAST('1{'0' * shift}' AS HUGEINT)")
-    sql = _unless_zero(f"({digits[0]})", f"({digits[1]})", "DIVIDE_BY_ZERO", f"({digits[0]}) // ({digits[1]})")
     return Typed(plain_cast(sql, BIGINT), BIGINT, infix("div", left.name, right.name))
 
 
@@ -271,8 +212,7 @@ def minus(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         if value.type.is_decimal and value.name == str(2**63):
             return Typed("CAST(-9223372036854775808 AS BIGINT)", BIGINT, f"-{2**63}", digits=-(2**63))
         digits = None if value.digits is None else -value.digits
-        name = None if value.name is None else f"-{value.name}"
-        return Typed(plain_cast(f"-{value.sql}", value.type), value.type, name, digits=digits)
+        return Typed(plain_cast(f"-{value.sql}", value.type), value.type, _negated_name(value), digits=digits)
     cast_operand = node.this.this if isinstance(node.this, exp.Cast) else None
     if (
         isinstance(cast_operand, exp.Literal)
@@ -281,21 +221,32 @@ def minus(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     ):
         # Spark reads ``-1::int`` as ``(-1)::int``.
         e.refuse(node, f"{e.text.shown(node)} without parentheses")
-    is_typed_literal = isinstance(cast_operand, exp.Expr) and has_suffix(e.typed_text(cast_operand))
+    text = e.typed_text(cast_operand) if isinstance(cast_operand, exp.Literal) else None
+    # 1.5BD is the cast of a string that was not typed.
+    is_typed_literal = text is not None and (not text or has_suffix(text))
     value = e.translate(node.this, scope)
     if isinstance(cast_operand, exp.Literal) and is_typed_literal and value.type.is_integer:
         literal = f"-{cast_operand.this}"
-        return Typed(plain_cast(string_literal(literal), value.type), value.type, literal)
+        suffixed = None if value.suffixed is None else -value.suffixed
+        sql = plain_cast(string_literal(literal), value.type)
+        return Typed(sql, value.type, _negated_name(value), suffixed=suffixed)
     signed = with_sign(e, node, "-", value)
     # -1.5D is a literal, and its column is named like one.
-    return replace(signed, name=f"-{value.name}") if is_typed_literal and value.name is not None else signed
+    return replace(signed, name=_negated_name(value)) if is_typed_literal else signed
+
+
+def _negated_name(literal: Typed) -> str | None:
+    """Returns the name of a literal number with a minus: 0 has none, unless it is a DOUBLE or FLOAT."""
+    if literal.name is None or (not literal.type.is_floating and not literal.name.strip("0.")):
+        return literal.name
+    return f"-{literal.name}"
 
 
 def with_sign(e: Expressions, node: exp.Expr, sign: str, value: Typed) -> Typed:
     """Returns a number with a sign before it. A string or NULL becomes a DOUBLE."""
     if value.type in (STRING, VOID):
         value = Typed(e.cast(value, DOUBLE, node), DOUBLE, value.name)
-    if not value.type.is_numeric or (sign == "-" and value.type.precision > EXACT_SIGN):
+    if not value.type.is_numeric:
         e.refuse(node, f"{sign}({value.type})")
     name = None if value.name is None else f"({sign} {value.name})"
     return Typed(without_overflow("-", value) if sign == "-" else value.sql, value.type, name)
@@ -459,7 +410,8 @@ def _without_overflow(operator: str) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         left, right = _operands(e, node, scope)
         if not (left.type.is_integer and right.type.is_integer):
-            return replace(translate_operation(e, left, right, operator, node), name=_name(e, node, left, right))
+            result = translate_operation(e, left, right, operator, node, tolerant=True)
+            return replace(result, name=_name(e, node, left, right))
         (first, second), type_ = e.cast_to_common_type([left, right], node)
         sql = f"TRY_CAST(CAST({first} AS HUGEINT) {operator} CAST({second} AS HUGEINT) AS {duckdb_type(type_)})"
         return Typed(sql, type_, _name(e, node, left, right))
@@ -473,13 +425,11 @@ def _without_zero(operator: str) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         left, right = _operands(e, node, scope)
         name = _name(e, node, left, right)
-        if left.type.is_decimal:
-            right = narrow_literal(right)
+        floating = left.type.is_floating or right.type.is_floating
+        if (left.type.is_decimal or right.type.is_decimal) and not floating:
+            return replace(translate_operation(e, left, right, operator, node, tolerant=True), name=name)
         divisor = replace(right, sql=f"CASE WHEN {right.sql} = 0 THEN NULL ELSE {right.sql} END", digits=None)
-        quotient = translate_operation(e, left, divisor, operator, node)
-        if quotient.type.precision == MAX_PRECISION:
-            e.refuse(node, f"{str(e.text.called(node)).upper()} with a result of {quotient.type}")
-        return replace(quotient, name=name)
+        return replace(translate_operation(e, left, divisor, operator, node), name=name)
 
     return translate
 
@@ -490,6 +440,6 @@ TRY_ARITHMETIC_FUNCTIONS = functions(
     ("try_add(a, b)", _without_overflow("+"), _REFUSED),
     ("try_subtract(a, b)", _without_overflow("-"), _REFUSED),
     ("try_multiply(a, b)", _without_overflow("*"), _REFUSED),
-    ("try_divide(a, b)", _without_zero("/"), f"{_REFUSED}; results of 38 digits"),
-    ("try_mod(a, b)", _without_zero("%"), f"{_REFUSED}; results of 38 digits"),
+    ("try_divide(a, b)", _without_zero("/"), _REFUSED),
+    ("try_mod(a, b)", _without_zero("%"), _REFUSED),
 )

@@ -208,7 +208,9 @@ def common_type(left: SqlType, right: SqlType) -> SqlType | None:
     first, second = as_decimal(left), as_decimal(right)
     scale = max(first.scale, second.scale)
     integer_digits = max(first.precision - first.scale, second.precision - second.scale)
-    return decimal(integer_digits + scale, scale) if integer_digits + scale <= MAX_PRECISION else None
+    # Beyond 38 digits, those before the point are kept, and the values are rounded.
+    scale = min(scale, MAX_PRECISION - integer_digits)
+    return decimal(integer_digits + scale, scale)
 
 
 def promoted_type(type_: SqlType) -> SqlType:

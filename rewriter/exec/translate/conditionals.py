@@ -11,7 +11,16 @@ from rewriter.exec.sql_types import BOOLEAN, DOUBLE, INT, VOID
 from rewriter.exec.translate.aggregate_calls import Aggregate, AggregateCall, AggregateRule, chosen_value
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import plain_cast
-from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
+from rewriter.exec.translate.expressions import (
+    Allowed,
+    Expressions,
+    Scope,
+    Translation,
+    Typed,
+    as_no_literal,
+    call,
+    functions,
+)
 
 _MAX_ARGUMENTS = 1000
 
@@ -42,7 +51,8 @@ def _nvl2(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _nullif(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     _, (value, other) = _name_and_arguments(e, node, scope, 2, 2)
-    (first, second), _ = e.cast_to_common_type([value, other], node, binary=True)
+    # Spark reads the value once, to compare and to return it. So a literal there is no literal beside the other value.
+    (first, second), _ = e.cast_to_common_type([as_no_literal(value), other], node, binary=True)
     sql = f"CASE WHEN {first} = {second} THEN NULL ELSE {value.sql} END"
     return Typed(plain_cast(sql, value.type), value.type, call("nullif", value.name, other.name))
 

@@ -277,8 +277,6 @@ _NUMBERS = (
     "THEN error('[DIVIDE_BY_ZERO] Division by zero.') WHEN v.d <> 0 THEN "
     "(CASE WHEN (v.n < 0) = (v.d < 0) THEN 1 ELSE -1 END) * (abs(v.n) // abs(v.d) + "
     "CASE WHEN abs(v.n) % abs(v.d) >= abs(v.d) - abs(v.n) % abs(v.d) THEN 1 ELSE 0 END) END)[1]",
-    "rw_remainder(n, d) AS list_transform([{'n': n, 'd': d}], lambda v: CASE WHEN v.d = 0 AND v.n IS NOT NULL "
-    "THEN error('[REMAINDER_BY_ZERO] Division by zero.') WHEN v.d <> 0 THEN v.n % v.d END)[1]",
     # The value at a place of a sorted list that counts from 0, between two values if it has a fraction.
     "rw_between_values(v, k) AS CASE WHEN v[CAST(floor(k) AS BIGINT) + 1] = v[CAST(ceil(k) AS BIGINT) + 1] "
     "THEN v[CAST(floor(k) AS BIGINT) + 1] ELSE v[CAST(floor(k) AS BIGINT) + 1] + "

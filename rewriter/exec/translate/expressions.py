@@ -51,7 +51,8 @@ _NO_TESTS = {
 @dataclass(frozen=True)
 class Typed:
     """A translated expression. ``name`` is Spark's name for its column, if it is known. ``text`` is the value of a
-    string constant, which is read as a date when compared with one; ``digits`` is the value of a literal integer.
+    string constant, which is read as a date when compared with one; ``digits`` is the value of a literal integer,
+    ``suffixed`` that of one with a letter for its type (``1L``).
     ``char`` and ``varchar`` are the length of the CHAR or VARCHAR column that the expression is. All values of a column
     with a ``time_pattern`` follow it.
     """
@@ -61,6 +62,7 @@ class Typed:
     name: str | None = None
     text: str | None = None
     digits: int | None = None
+    suffixed: int | None = None
     char: int | None = None
     varchar: int | None = None
     time_pattern: str | None = None
@@ -426,7 +428,13 @@ def infix(operator: str, left: str | None, right: str | None) -> str | None:
 
 def narrow_literal(value: Typed) -> Typed:
     """Returns a literal integer as the decimal of exactly its digits, which is its type beside a decimal."""
-    if value.digits is None:
+    digits = value.suffixed if value.digits is None else value.digits
+    if digits is None:
         return value
-    type_ = decimal(len(str(abs(value.digits))), 0)
-    return Typed(plain_cast(str(value.digits), type_), type_, value.name)
+    type_ = decimal(len(str(abs(digits))), 0)
+    return Typed(plain_cast(str(digits), type_), type_, value.name)
+
+
+def as_no_literal(value: Typed) -> Typed:
+    """Returns a value that ``narrow_literal`` does not change."""
+    return replace(value, digits=None, suffixed=None)

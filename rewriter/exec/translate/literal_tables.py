@@ -135,6 +135,9 @@ def _numbers(column: LiteralColumn, entries: set[Entry]) -> tuple[SqlType, Seque
         if common_type_ is None:
             return None
         target = common_type_
+    if any(type_.scale > target.scale for type_ in types):
+        # The values would be rounded.
+        return None
     entries.update(entry for type_ in types if (entry := cast_entry(type_, target, tolerant=False)))
     for type_ in types:
         entries.add(CONSTRUCTS["1.5, 1.5BD (DECIMAL)" if type_.is_decimal else "whole number (INT, BIGINT)"])

@@ -20,6 +20,7 @@ from rewriter.exec.sql_types import (
     MAX_PRECISION,
     STRING,
     TIMESTAMP,
+    TINYINT,
     VOID,
     SqlType,
     decimal,
@@ -246,7 +247,9 @@ def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: Sql
             f"The number {'-' * negative}{digits} does not fit in {target.shown}.",
             "INVALID_NUMERIC_LITERAL_RANGE", "22003", node, digits,
         )  # fmt: skip
-    return Typed(e.cast(value, target, node), target, value.name)
+    # Beside a decimal, Spark takes a TINYINT as any value of that type.
+    suffixed = value.digits if target.is_integer and target != TINYINT else None
+    return Typed(e.cast(value, target, node), target, value.name, suffixed=suffixed)
 
 
 #: The least values of the types of literals with a suffix, without their sign.

@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from rewriter.exec.sql_types import BIGINT, BINARY, DOUBLE, INT, MAX_PRECISION, STRING, VOID, SqlType, decimal
 from rewriter.exec.translate.arithmetic import (
-    EXACT_SIGN,
     digits_rounded,
+    positive_remainder,
     translate_operation,
     with_sign,
     without_overflow,
@@ -59,8 +59,6 @@ def _one_number(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _abs(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value = _one_number(e, node, scope)
-    if value.type.precision > EXACT_SIGN:
-        e.refuse(node, f"ABS of {value.type}")
     return Typed(without_overflow("abs", value), value.type, call("abs", value.name))
 
 
@@ -92,10 +90,13 @@ def _pmod(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     left, right = (e.translate(argument, scope) for argument in e.arguments(node, 2))
     if STRING in (left.type, right.type):
         e.refuse(node, "PMOD of a string")
+    name = call("pmod", left.name, right.name)
     remainder = translate_operation(e, left, right, "%", node)
-    divisor = e.cast(right, right.type if remainder.type.is_decimal else remainder.type, node)
+    if remainder.type.is_decimal:
+        return replace(positive_remainder(e, left, right, node), name=name)
+    divisor = e.cast(right, remainder.type, node)
     sql = f"rw_pmod_{_pmod_kind(remainder.type)}({remainder.sql}, {divisor})"
-    return Typed(plain_cast(sql, remainder.type), remainder.type, call("pmod", left.name, right.name))
+    return Typed(plain_cast(sql, remainder.type), remainder.type, name)
 
 
 def _pmod_kind(type_: SqlType) -> str:
@@ -246,22 +247,20 @@ _QUOTIENTS = {
 }
 
 
-def _rounded_type(type_: SqlType, digits: int) -> SqlType | None:
-    """Returns Spark's type of a decimal that is rounded; ``None`` if it needs too many digits."""
+def _rounded_type(type_: SqlType, digits: int) -> SqlType:
+    """Returns Spark's type of a decimal that is rounded."""
     integer_digits = type_.precision - type_.scale + 1
     precision, scale = (
         (max(integer_digits, 1 - digits), 0)
         if digits < 0
         else (integer_digits + min(digits, type_.scale), min(digits, type_.scale))
     )
-    return decimal(precision, scale) if precision <= MAX_PRECISION else None
+    return decimal(min(precision, MAX_PRECISION), scale)
 
 
 def _rounded_decimal(e: Expressions, node: exp.Expr, value: Typed, digits: int, way: str) -> Typed:
     """Divides the digits of a decimal as an integer."""
     type_ = _rounded_type(value.type, digits)
-    if type_ is None:
-        e.refuse(node, f"{way.upper()} of {value.type} to {digits} digits")
     removed = value.type.scale - digits
     if removed <= 0 or (way == "round" and digits >= 0):
         return Typed(plain_cast(value.sql, type_), type_)

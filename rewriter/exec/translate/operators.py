@@ -13,7 +13,16 @@ from rewriter.exec.sql_types import BOOLEAN, VOID, SqlType
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
 from rewriter.exec.translate.arithmetic import arithmetic, minus, whole_division, with_sign
 from rewriter.exec.translate.casts import wider_type
-from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, infix
+from rewriter.exec.translate.expressions import (
+    Allowed,
+    Expressions,
+    Scope,
+    Translation,
+    Typed,
+    as_no_literal,
+    call,
+    infix,
+)
 from rewriter.exec.translate.intervals import ENTRY as INTERVALS
 from rewriter.exec.translate.intervals import refuse_interval, with_interval
 from rewriter.planner.text.literals import MIRRORED, rounded_bound
@@ -140,8 +149,10 @@ def _between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this", "low", "high")
     value, low, high = (e.translate(node.args[key], scope) for key in ("this", "low", "high"))
     lower, upper = (node.this, node.args["low"]), (node.this, node.args["high"])
-    (value_sql, low_sql), _ = e.cast_to_common_type([value, low], node, binary=True, operands=lower)
-    (value_for_high, high_sql), _ = e.cast_to_common_type([value, high], node, binary=True, operands=upper)
+    # Spark reads the value once, for both comparisons. So a literal there is no literal beside the bounds.
+    first = as_no_literal(value)
+    (value_sql, low_sql), _ = e.cast_to_common_type([first, low], node, binary=True, operands=lower)
+    (value_for_high, high_sql), _ = e.cast_to_common_type([first, high], node, binary=True, operands=upper)
     name = call("between", value.name, low.name, high.name)
     above, below = f"{value_sql} >= {low_sql}", f"{value_for_high} <= {high_sql}"
     if bounded := _with_decimal_literal(lower, (value, low), ">=", f"({above})"):
@@ -162,7 +173,9 @@ def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if not node.expressions:
         e.text.wrong("IN needs at least one value.", "INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE", "42000", node)
     options = [e.translate(option, scope) for option in node.expressions]
-    values, operands = _padded(e, [value, *options], False, node), (node.this, *node.expressions)
+    # Literals are as narrow as their digits beside operators alone.
+    values = [as_no_literal(part) for part in _padded(e, [value, *options], False, node)]
+    operands = (node.this, *node.expressions)
     sqls, _ = e.cast_to_common_type(values, node, binary=True, operands=operands)
     list_name = call("", *(option.name for option in options))
     name = None if value.name is None or list_name is None else f"({value.name} IN {list_name})"
@@ -246,15 +259,15 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.Exists: _operator(_exists, "EXISTS (SELECT …)"),
     exp.Subquery: Allowed(_scalar, CONSTRUCTS["scalar subquery"]),
     exp.Is: _operator(_is, "a IS [NOT] NULL, a IS [NOT] TRUE|FALSE"),
-    exp.Add: _operator(_arithmetic, "a + b", "decimals whose result needs more than 38 digits"),
-    exp.Sub: _operator(_arithmetic, "a - b", "decimals whose result needs more than 38 digits"),
-    exp.Mul: _operator(_arithmetic, "a * b", "decimals whose result needs more than 38 digits"),
-    exp.Div: _operator(_arithmetic, "a / b", "decimals whose quotient does not fit in 38 digits"),
-    exp.Mod: _operator(_arithmetic, "a % b", "decimals of more than 38 digits together"),
+    exp.Add: _operator(_arithmetic, "a + b"),
+    exp.Sub: _operator(_arithmetic, "a - b"),
+    exp.Mul: _operator(_arithmetic, "a * b"),
+    exp.Div: _operator(_arithmetic, "a / b"),
+    exp.Mod: _operator(_arithmetic, "a % b", "quotients of decimals of more than 39 digits, when they occur"),
     exp.IntDiv: _operator(
         whole_division,
         "a DIV b",
-        "DOUBLE, FLOAT; decimals of more than 38 digits together; quotients of decimals beyond BIGINT, when they occur",
+        "DOUBLE, FLOAT; quotients of decimals beyond BIGINT, when they occur",
     ),
     exp.Interval: Allowed(refuse_interval, INTERVALS),
     exp.Neg: _operator(minus, "-a"),

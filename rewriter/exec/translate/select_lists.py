@@ -284,7 +284,7 @@ class SelectLists:
         sql = self.expressions.condition(condition, scope).sql
         if _calls_lambda(sql) and _has(condition, self.is_aggregate):
             self.text.refuse(
-                "An average or a quotient of decimals in HAVING", clause,
+                "A function of an aggregate such as MEDIAN or FLOOR(x, 1) in HAVING", clause,
                 "Write the condition in an outer query: SELECT … FROM (SELECT … GROUP BY …) WHERE ….",
             )  # fmt: skip
         return sql
