@@ -116,7 +116,7 @@ _STRUCT = pa.struct(
         ("z", pa.struct([("q", pa.int64()), ("t", pa.timestamp("us", "UTC"))])),
     ]
 )
-_OLD, _NEW = _at(1, 1, 1), _at(2013, 1, 31, 23, 59, 59, 123456)
+_OLD, _NEW, _LAST = _at(1, 1, 1), _at(2013, 1, 31, 23, 59, 59, 123456), _at(9999, 12, 31, 23, 59, 59, 999999)
 #: NULL, empty values and NULLs within values; NaN and zeros; times at the ends of their ranges.
 _NESTED = pa.table(
     {
@@ -129,7 +129,7 @@ _NESTED = pa.table(
                       pa.list_(pa.string())),
         "ad": pa.array([[_NAN, 1.5], [-0.0, 0.0], None, [None], [_INF, -_INF], [1e308, 5e-324, _NAN]],
                        pa.list_(pa.float64())),
-        "ats": pa.array([[_NEW, None], [_OLD], None, [], [_at(9999, 12, 31, 23, 59, 59, 999999)], [_at(1970, 1, 1)] * 2],
+        "ats": pa.array([[_NEW, None], [_OLD], None, [], [_LAST], [_at(1970, 1, 1)] * 2],
                         pa.list_(pa.timestamp("us", "UTC"))),
         "adt": pa.array([[dt.date(2020, 2, 29)], [None, dt.date(1, 1, 1)], None, [], [dt.date(9999, 12, 31)] * 2, None],
                         pa.list_(pa.date32())),

@@ -490,14 +490,16 @@ def _is_same_type(returned: pa.DataType, declared: pa.DataType) -> bool:
 
     if pa.types.is_nested(declared):
         parts = [[type_.field(number) for number in range(type_.num_fields)] for type_ in (returned, declared)]
-        return returned.id == declared.id and len(parts[0]) == len(parts[1]) and all(
-            _is_same_type(part.type, declared_part.type)
-            and (part.name == declared_part.name or not pa.types.is_struct(declared))
-            for part, declared_part in zip(*parts, strict=True)
+        return (
+            returned.id == declared.id
+            and len(parts[0]) == len(parts[1])
+            and all(
+                _is_same_type(part.type, declared_part.type)
+                and (part.name == declared_part.name or not pa.types.is_struct(declared))
+                for part, declared_part in zip(*parts, strict=True)
+            )
         )
-    return bool(
-        returned == declared or (pa.types.is_timestamp(declared) and returned == pa.timestamp("us"))
-    )
+    return bool(returned == declared or (pa.types.is_timestamp(declared) and returned == pa.timestamp("us")))
 
 
 def _as_declared(table: pa.Table, translation: Translation) -> pa.Table:

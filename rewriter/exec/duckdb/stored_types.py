@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rewriter.exec.sql_types import SqlType, duckdb_type
-from rewriter.exec.translate.casts import field_sql, quote, struct_sql
+from rewriter.exec.translate.casts import field_sql, struct_sql
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")

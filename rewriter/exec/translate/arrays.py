@@ -34,7 +34,7 @@ def array(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return value
 
 
-def element_of(value: Typed) -> SqlType:
+def _element_of(value: Typed) -> SqlType:
     """Returns the type of the elements of an array."""
     return value.type.element or VOID
 
@@ -77,7 +77,7 @@ def _to_common_type(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[Typed
     """Returns an array whose elements have the common type of its elements and of a value, the value, and the type."""
     first, second = e.arguments(node, 2)
     value, sought = array(e, first, scope), e.translate(second, scope)
-    element = common_type(element_of(value), sought.type)
+    element = common_type(_element_of(value), sought.type)
     if element is None:
         e.refuse(node, f"{str(e.text.called(node)).upper()} of {value.type} and {sought.type}")
     type_ = array_of(element)
@@ -138,11 +138,11 @@ def _joined(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second, *third = e.arguments(node, 2, 3)
     value, separator = array(e, first, scope), e.translate(second, scope)
     for_null = [e.translate(part, scope) for part in third]
-    if element_of(value).is_nested or any(part.type != STRING for part in (separator, *for_null)):
+    if _element_of(value).is_nested or any(part.type != STRING for part in (separator, *for_null)):
         e.refuse(node, f"ARRAY_JOIN of {value.type} and {separator.type}")
     if separator.text is None and not separator.sql.startswith("$"):
         e.refuse(second, "ARRAY_JOIN with a computed separator")
-    item = e.cast(Typed("x", element_of(value)), STRING, node)
+    item = e.cast(Typed("x", _element_of(value)), STRING, node)
     if not for_null:
         texts = f"list_transform(list_filter({value.sql}, lambda x: x IS NOT NULL), lambda x: {item})"
         sql = f"array_to_string({texts}, {separator.sql})"
@@ -155,7 +155,7 @@ def _joined(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _ordered(e: Expressions, value: Typed, node: exp.Expr) -> None:
     """Refuses elements whose order differs: NaN and zeros, and structs, whose NULLs are in another order."""
-    element = element_of(value)
+    element = _element_of(value)
     if not is_exact(element) or element.is_nested:
         e.refuse(node, f"{str(e.text.called(node)).upper()} of {value.type}")
 
@@ -194,8 +194,8 @@ def _extreme(function: str) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         value = array(e, e.arguments(node, 1)[0], scope)
         _ordered(e, value, node)
-        sql = plain_cast(f"list_{function}({value.sql})", element_of(value))
-        return Typed(sql, element_of(value), call(f"array_{function}", value.name))
+        sql = plain_cast(f"list_{function}({value.sql})", _element_of(value))
+        return Typed(sql, _element_of(value), call(f"array_{function}", value.name))
 
     return translate
 
@@ -218,7 +218,7 @@ def _distinct_sql(array_sql: str) -> str:
 
 def _distinct(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value = array(e, e.arguments(node, 1)[0], scope)
-    if not is_exact(element_of(value)):
+    if not is_exact(_element_of(value)):
         e.refuse(node, f"ARRAY_DISTINCT of {value.type}")
     sql = with_values({"a": value.sql}, lambda v: _distinct_sql(v["a"]))
     return Typed(plain_cast(sql, value.type), value.type, call("array_distinct", value.name))
@@ -290,7 +290,7 @@ def _slice(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _flattened(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value = array(e, e.arguments(node, 1)[0], scope)
-    type_ = element_of(value)
+    type_ = _element_of(value)
     if type_.element is None:
         e.refuse(node, f"FLATTEN of {value.type}")
 
@@ -395,7 +395,11 @@ FUNCTIONS = functions(
     ("array_remove(array, x)", _without_item, _COMPARED_TYPES),
     ("array_append(array, x)", _extended(at_end=True)),
     ("array_prepend(array, x)", _extended(at_end=False)),
-    ("array_join(array, separator[, text for NULL])", _joined, "FLOAT, DOUBLE, BINARY and nested elements; a computed separator"),
+    (
+        "array_join(array, separator[, text for NULL])",
+        _joined,
+        "FLOAT, DOUBLE, BINARY and nested elements; a computed separator",
+    ),
     ("sort_array(array[, true|false])", _sorted, f"{_EXACT}; structs and arrays"),
     ("array_sort(array)", _sorted_with_nulls_last, f"a lambda; {_EXACT}; structs and arrays"),
     ("array_max(array)", _extreme("max"), f"{_EXACT}; structs and arrays"),

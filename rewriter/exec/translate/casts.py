@@ -101,7 +101,9 @@ def _nested(sql: str, source: SqlType, target: SqlType, tolerant: bool) -> str |
             return None
         item = cast(f"{value}.value", *pairs[1])
         entry = f"struct_pack(key := {value}.key, value := {item})"
-        return None if item is None else f"map_from_entries(list_transform(map_entries({sql}), lambda {value}: {entry}))"
+        return (
+            None if item is None else f"map_from_entries(list_transform(map_entries({sql}), lambda {value}: {entry}))"
+        )
     fields = [cast(field_sql(value, name), *pair) for (name, _), pair in zip(source.parts, pairs, strict=True)]
     if any(field is None for field in fields):
         return None

@@ -51,7 +51,9 @@ def generated(e: Expressions, node: exp.Expr, scope: Scope, alias: str) -> Gener
     if function.startswith("pos"):
         items += f", CAST(generate_subscripts({rows}, 1) - 1 AS INTEGER) AS o"
     selected = ", ".join(f"{sql} AS c{number}" for number, (_, _, sql) in enumerate(columns))
-    source_columns = [SourceColumn(name, f"{alias}.c{number}", type_) for number, (name, type_, _) in enumerate(columns)]
+    source_columns = [
+        SourceColumn(name, f"{alias}.c{number}", type_) for number, (name, type_, _) in enumerate(columns)
+    ]
     sql = f"LATERAL (SELECT {selected} FROM (SELECT {items})) AS {alias}"
     return Generated(sql, Source(None, tuple(source_columns)), function.endswith("_outer"))
 

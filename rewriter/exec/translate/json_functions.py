@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-
-from sqlglot import exp
+from typing import TYPE_CHECKING
 
 from rewriter.exec.sql_types import STRING, VOID
 from rewriter.exec.translate.casts import string_literal
 from rewriter.exec.translate.expressions import Expressions, Scope, Typed, call, functions
 from rewriter.exec.translate.string_functions import text
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 # GET_JSON_OBJECT, for the allow-list of ``expressions``.
 #

@@ -104,7 +104,7 @@ def _filter(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(sql, value.type, call("filter", value.name, body.name))
 
 
-def exists_in_array(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+def _exists(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     """Translates ``exists(array, x -> …)``: TRUE for any element, or else NULL if it is NULL for any."""
     return _quantified(e, node, scope, "exists", decided=True)
 
@@ -168,9 +168,7 @@ def _zip_with(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     place, row = _variable(scope, "i"), _variable(scope, "z")
     items = [(f"{row}.a[{place}]", left_element), (f"{row}.b[{place}]", right_element)]
     body = _body(e, third, items, scope)
-    zipped = (
-        f"list_transform(range(1, greatest(len({row}.a), len({row}.b)) + 1), lambda {place}: {body.value.sql})"
-    )
+    zipped = f"list_transform(range(1, greatest(len({row}.a), len({row}.b)) + 1), lambda {place}: {body.value.sql})"
     arrays = struct_sql([("a", left.sql), ("b", right.sql)])
     guarded = f"CASE WHEN {row}.a IS NOT NULL AND {row}.b IS NOT NULL THEN {zipped} END"
     type_ = array_of(body.value.type)
@@ -220,6 +218,7 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
 FUNCTIONS = functions(
     _SECTION,
     ("transform(array, x -> …), transform(array, (x, i) -> …)", _transform, _INNER),
+    ("exists(array, x -> …)", _exists, _INNER),
     ("forall(array, x -> …)", _forall, _INNER),
     ("aggregate(array, start, (acc, x) -> …[, acc -> …])", _aggregate, f"other types of acc than start's; {_INNER}"),
     ("reduce(array, start, (acc, x) -> …[, acc -> …])", _aggregate, f"other types of acc than start's; {_INNER}"),
@@ -228,4 +227,3 @@ FUNCTIONS = functions(
     ("transform_values(map, (k, v) -> …)", _over_map(_with_map_values), _INNER),
     ("map_filter(map, (k, v) -> …)", _over_map(_filtered), _INNER),
 )
-EXISTS_ENTRY = Entry(_SECTION, "exists(array, x -> …)", _INNER)

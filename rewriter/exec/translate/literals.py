@@ -57,6 +57,7 @@ def is_grouping_column(node: exp.Expr, scope: Scope) -> bool:
 
 def _column(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this", "table", "db", "catalog")
+    assert isinstance(node, exp.Column)
     names = [part.name for part in node.parts]
     matches, fields = scope.find_path(names)
     name, qualifier = names[-1], names[-2] if len(names) > 1 else None

@@ -127,9 +127,7 @@ def _map_from_entries(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     type_ = map_type(e, key_type, item_type, node)
 
     def body(v: dict[str, str]) -> str:
-        keys, items = (
-            f"list_transform({v['a']}, lambda p: {field_sql('p', name)})" for name in (key_name, item_name)
-        )
+        keys, items = (f"list_transform({v['a']}, lambda p: {field_sql('p', name)})" for name in (key_name, item_name))
         # An entry that is NULL makes the map NULL.
         return f"CASE WHEN list_count({v['a']}) = len({v['a']}) THEN {map_sql(keys, items)} END"
 
@@ -161,7 +159,9 @@ def _str_to_map(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 _KEYS = "keys that are FLOAT, DOUBLE or nested"
 NODES: dict[type[exp.Expr] | str, Allowed] = {
-    exp.Array: Allowed(_array, Entry(_SECTION, "array(x, …)", "values without a common type; elements of no type in a result")),
+    exp.Array: Allowed(
+        _array, Entry(_SECTION, "array(x, …)", "values without a common type; elements of no type in a result")
+    ),
 }
 FUNCTIONS = functions(
     _SECTION,

@@ -51,7 +51,8 @@ def _checked_map(v: Mapping[str, str]) -> str:
         f"WHEN list_count({keys}) < len({keys}) AND {repeated} THEN error('[DUCKDB_UNSUPPORTED] A map with a key that "
         "is NULL, and with equal keys, is not supported on DuckDB.') "
         f"WHEN list_count({keys}) < len({keys}) THEN error('[NULL_MAP_KEY] A key of a map is NULL.') "
-        f"WHEN {repeated} THEN error('[DUPLICATED_MAP_KEY] Two keys of a map are equal.') ELSE map({keys}, {values}) END"
+        f"WHEN {repeated} THEN error('[DUPLICATED_MAP_KEY] Two keys of a map are equal.') "
+        f"ELSE map({keys}, {values}) END"
     )
 
 

@@ -16,7 +16,7 @@ from rewriter.exec.translate.casts import wider_type
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, infix
 from rewriter.exec.translate.intervals import ENTRY as INTERVALS
 from rewriter.exec.translate.intervals import refuse_interval, with_interval
-from rewriter.exec.translate.lambdas import EXISTS_ENTRY, exists_in_array
+from rewriter.exec.translate.lambdas import FUNCTIONS as LAMBDA_FUNCTIONS
 from rewriter.planner.text.literals import MIRRORED, rounded_bound
 from rewriter.planner.text.sqlglot_trees import PLUS, chain_name
 
@@ -172,8 +172,9 @@ def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _exists(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if node.args.get("expression") is not None:
-        e.entries.add(EXISTS_ENTRY)
-        return exists_in_array(e, node, scope)
+        of_array = LAMBDA_FUNCTIONS["exists"]
+        e.entries.update(entry for entry in (of_array.entry,) if entry is not None)
+        return of_array.translation(e, node, scope)
     e.allow_only(node, "this")
     sql, _, is_correlated = e.subquery(node.this, scope)
     return Typed(f"EXISTS ({sql})", BOOLEAN, None if is_correlated else "exists()")

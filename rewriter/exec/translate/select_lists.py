@@ -82,7 +82,7 @@ class SelectLists:
                 casts_column = isinstance(node, exp.Cast) and isinstance(node.this, exp.Column)
                 is_column = casts_column and not is_field(node.this, scope)
                 name = node.this.name if is_column else value.name or f"_c{len(items)}"
-                name = node.name if isinstance(node, exp.Column) else name
+                name = node.name if isinstance(node, exp.Column) else _last_name(node) or name
                 name = GROUPING_ID_COLUMN if is_grouping_column(node, scope) else name
                 items.append(Item(name, value, node, isinstance(node, exp.Column)))
         return items
@@ -122,9 +122,7 @@ class SelectLists:
             value = field(self.expressions, value, name, node)
         if value.type.name != "struct":
             return []
-        return [
-            Item(name, field(self.expressions, value, name, node), None, True) for name, _ in value.type.parts
-        ]
+        return [Item(name, field(self.expressions, value, name, node), None, True) for name, _ in value.type.parts]
 
     def _without(self, columns: Sequence[exp.Expr], items: list[Item]) -> list[Item]:
         """Leaves out the columns of EXCEPT."""
@@ -193,7 +191,9 @@ class SelectLists:
         self.expressions.construct("GROUP BY ALL")
         return _plain_grouping(
             [
-                self.expressions.key(item.node, self.expressions.comparable(item.value, clause, "GROUP BY ALL", grouped=True))
+                self.expressions.key(
+                    item.node, self.expressions.comparable(item.value, clause, "GROUP BY ALL", grouped=True)
+                )
                 for item in items
                 if item.node is None or not _has(item.node, self.is_aggregate)
             ]
@@ -484,6 +484,14 @@ def _nested(clause: exp.Expr) -> list[exp.Expr]:
         if isinstance(element, exp.GroupingSets):
             elements += element.expressions
     return elements
+
+
+def _last_name(node: exp.Expr) -> str | None:
+    """Returns ``c`` of ``(a).b.c`` where ``a`` is a column, which Spark reads without parentheses."""
+    last, base = node.unnest(), node.unnest()
+    while isinstance(base, exp.Dot):
+        base = base.this.unnest()
+    return last.expression.name if isinstance(last, exp.Dot) and isinstance(base, exp.Column) else None
 
 
 def _calls_lambda(sql: str) -> bool:
