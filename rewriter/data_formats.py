@@ -49,7 +49,8 @@ class DataFormat:
     ``names_are_case_sensitive``: every reader takes the names in a file with their letters as they are.
     ``is_source``: queries read ``name.`path```, and no database has that name. ``marks``: the first bytes of a file.
 
-    ``duckdb`` and ``spark`` say how these read the files. ``widens``: both read a column by a wider type.
+    ``duckdb`` and ``spark`` say how these read the files. ``widens``: both read a column by a wider type. ``nests``:
+    both read arrays, maps and structs alike.
 
     ``unstorable`` is a regular expression of the types of columns that a table cannot have, matched at their
     beginning; ``unwritable`` is searched in the types of columns that cannot be written.
@@ -81,6 +82,7 @@ class DataFormat:
     marks: tuple[bytes, ...] = ()
     duckdb: Reading = Reading.OWN
     spark: Reading = Reading.OWN
+    nests: bool = False
     widens: bool = False
     unstorable: str | None = None
     unwritable: str | None = None
@@ -131,6 +133,7 @@ PARQUET = DataFormat(
     other_serdes=("parquet.hive.serde.ParquetHiveSerDe",),
     # Encrypted Parquet has a mark of its own.
     marks=(b"PAR1", b"PARE"),
+    nests=True,
     widens=True,
     by_position=("parquet.column.index.access",),
     written_options={"compression": ("snappy",)},

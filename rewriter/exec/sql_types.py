@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from rewriter.errors import NotSupportedError
+from rewriter.grammar.datatypes import MAX_DEPTH, struct_type, type_depth
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -15,14 +17,16 @@ if TYPE_CHECKING:
 MAX_PRECISION = 38
 #: The digits behind the point that remain in the type of an operation on decimals.
 _LEAST_SCALE = 6
+_QUOTE = '"'
 _SIZED = re.compile(r"(\w+)\s*(?:\(\s*(\d+)\s*(?:,\s*(-?\d+)\s*)?\))?\Z")
 
 
 @dataclass(frozen=True)
 class SqlType:
-    """A scalar type, or an array of one. ``precision`` and ``scale`` belong to a decimal; ``length`` belongs to
-    ``char`` and ``varchar``. These are strings except where values are stored, and where a ``char`` (``padded``) is
-    compared. ``element`` is the type of an array's elements.
+    """A scalar type, an array, a map or a struct. ``precision`` and ``scale`` belong to a decimal; ``length`` belongs
+    to ``char`` and ``varchar``. These are strings except where values are stored, and where a ``char`` (``padded``) is
+    compared. ``parts`` are the element of an array, the key and the value of a map, and the fields of a struct, each
+    with its name.
     """
 
     name: str
@@ -30,11 +34,13 @@ class SqlType:
     scale: int = 0
     length: int | None = field(default=None, compare=False)
     padded: bool = field(default=False, compare=False)
-    element: SqlType | None = None
+    parts: tuple[tuple[str, SqlType], ...] = ()
 
     def __str__(self) -> str:
-        if self.element is not None:
-            return f"array<{self.element}>"
+        if self.name == "struct":
+            return struct_type([(name, str(part)) for name, part in self.parts])
+        if self.parts:
+            return f"{self.name}<{','.join(str(part) for _, part in self.parts)}>"
         return f"decimal({self.precision},{self.scale})" if self.name == "decimal" else self.name
 
     @property
@@ -53,6 +59,20 @@ class SqlType:
     def plain(self) -> SqlType:
         """The type of a value that is no longer a column."""
         return self if self.length is None else replace(self, length=None, padded=False)
+
+    @property
+    def is_nested(self) -> bool:
+        return bool(self.parts)
+
+    @property
+    def element(self) -> SqlType | None:
+        """The type of an array's elements; ``None`` for other types."""
+        return self.parts[0][1] if self.name == "array" else None
+
+    @property
+    def leaves(self) -> frozenset[str]:
+        """The names of all types in the type: of ``map<string,array<int>>``, these are map, string, array and int."""
+        return frozenset({self.name}).union(*(part.leaves for _, part in self.parts))
 
     @property
     def is_integer(self) -> bool:
@@ -122,11 +142,29 @@ def adjusted_decimal(integer_digits: int, scale: int) -> SqlType:
 
 def array_of(element: SqlType) -> SqlType:
     """Returns the type of arrays. Their elements may be NULL."""
-    return SqlType("array", element=element.plain)
+    return SqlType("array", parts=(("element", element.plain),))
+
+
+def map_of(key: SqlType, value: SqlType) -> SqlType:
+    """Returns the type of maps. Their values may be NULL."""
+    return SqlType("map", parts=(("key", key.plain), ("value", value.plain)))
+
+
+def struct_of(fields: Sequence[tuple[str, SqlType]]) -> SqlType:
+    """Returns the type of structs with these fields, of which there is at least one. Each of them may be NULL."""
+    return SqlType("struct", parts=tuple([(name, type_.plain) for name, type_ in fields]))
 
 
 def parse_type(text: str) -> SqlType:
-    """Returns the type that Spark spells ``text``. Raises ``NotSupportedError`` for types that only Spark handles."""
+    """Returns the type that Spark spells ``text``. Raises ``NotSupportedError`` for types that only Spark handles: CHAR
+    and VARCHAR within others, structs without fields or with equal names, and types of intervals are such types.
+
+    >>> parse_type("struct<a:array<int>>").parts[0][0]
+    'a'
+    """
+    nested = _nested_type(text.strip()) if text.rstrip().endswith(">") else None
+    if nested is not None:
+        return nested
     match = _SIZED.match(text.strip().lower())
     if match:
         name, first, second = match.groups()
@@ -144,8 +182,52 @@ def parse_type(text: str) -> SqlType:
     )
 
 
+_NESTED = re.compile(r"(array|map|struct)\s*<(.*)>\Z", re.IGNORECASE | re.DOTALL)
+_FIELD = re.compile(r"\s*(`(?:[^`]|``)*`|\w+)\s*:\s*(.*)\Z", re.DOTALL)
+_MARKS = re.compile(r"`(?:[^`]|``)*`|[<>(),]")
+_OPENING = {"<": 1, "(": 1, ">": -1, ")": -1}
+
+
+def _nested_type(text: str) -> SqlType | None:
+    """Returns an array, a map or a struct; ``None`` for other types and for parts that only Spark handles."""
+    match = _NESTED.match(text)
+    if match is None or type_depth(text) > MAX_DEPTH:
+        return None
+    kind, inner = match[1].lower(), _split_parts(match[2])
+    if kind == "struct":
+        matches = [_FIELD.match(field) for field in inner]
+        fields = [(_unquoted(field[1]), parse_type(field[2])) for field in matches if field is not None]
+        names = {name.lower() for name, _ in fields}
+        usable = len(inner) == len(fields) == len(names) and "" not in names
+        return struct_of(fields) if usable and all(type_.length is None for _, type_ in fields) else None
+    parts = [parse_type(part) for part in inner]
+    if any(part.length is not None for part in parts) or len(parts) != (2 if kind == "map" else 1):
+        return None
+    return map_of(*parts) if kind == "map" else array_of(*parts)
+
+
+def _split_parts(text: str) -> list[str]:
+    """Returns the parts of a type between its commas: of ``string,map<int,int>``, two."""
+    parts, depth, start = [], 0, 0
+    for mark in _MARKS.finditer(text):
+        depth += _OPENING.get(mark[0], 0)
+        if mark[0] == "," and depth == 0:
+            parts.append(text[start : mark.start()])
+            start = mark.end()
+    return [*parts, text[start:]]
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
 def duckdb_type(type_: SqlType) -> str:
     """Returns the type's name in DuckDB. Timestamps are plain there, meaning UTC."""
+    if type_.name == "struct":
+        fields = (f'"{name.replace(_QUOTE, _QUOTE * 2)}" {duckdb_type(part)}' for name, part in type_.parts)
+        return f"STRUCT({', '.join(fields)})"
+    if type_.name == "map":
+        return f"MAP({', '.join(duckdb_type(part) for _, part in type_.parts)})"
     if type_.element is not None:
         return f"{duckdb_type(type_.element)}[]"
     return f"DECIMAL({type_.precision},{type_.scale})" if type_.is_decimal else _DUCKDB[type_.name]
@@ -157,6 +239,10 @@ def arrow_type(type_: SqlType) -> pa.DataType:
 
     if type_.element is not None:
         return pa.list_(pa.field("element", arrow_type(type_.element)))
+    if type_.name == "struct":
+        return pa.struct([pa.field(name, arrow_type(part)) for name, part in type_.parts])
+    if type_.name == "map":
+        return pa.map_(*(arrow_type(part) for _, part in type_.parts))
     if type_.is_decimal:
         return pa.decimal128(type_.precision, type_.scale)
     return {

@@ -109,6 +109,57 @@ _EDGE_COLUMNS = columns(
     "k boolean", "o string", "d date", "ts timestamp",
 )  # fmt: skip
 
+_STRUCT = pa.struct(
+    [
+        ("x", pa.int32()),
+        ("Y", pa.string()),
+        ("z", pa.struct([("q", pa.int64()), ("t", pa.timestamp("us", "UTC"))])),
+    ]
+)
+_OLD, _NEW, _LAST = _at(1, 1, 1), _at(2013, 1, 31, 23, 59, 59, 123456), _at(9999, 12, 31, 23, 59, 59, 999999)
+#: NULL, empty values and NULLs within values; NaN and zeros; times at the ends of their ranges.
+_NESTED = pa.table(
+    {
+        "r": pa.array([1, 2, 3, 4, 5, 6], pa.int32()),
+        "s": pa.array(["a", "", None, "it's", "a", "\n"]),
+        "d": pa.array([dt.date(2020, 2, 29), dt.date(1, 1, 1), None, dt.date(9999, 12, 31), dt.date(1970, 1, 1), None]),
+        "ai": pa.array([[1, None, 3], [], None, [None], [2**31 - 2, -(2**31) + 1], [1, 1, 2, None, None]],
+                       pa.list_(pa.int32())),
+        "x": pa.array([["a", "b"], ["", None, "a"], None, [], ["Ü", "a", "a"], ["it's \"q\"", "\n"]],
+                      pa.list_(pa.string())),
+        "ad": pa.array([[_NAN, 1.5], [-0.0, 0.0], None, [None], [_INF, -_INF], [1e308, 5e-324, _NAN]],
+                       pa.list_(pa.float64())),
+        "ats": pa.array([[_NEW, None], [_OLD], None, [], [_LAST], [_at(1970, 1, 1)] * 2],
+                        pa.list_(pa.timestamp("us", "UTC"))),
+        "adt": pa.array([[dt.date(2020, 2, 29)], [None, dt.date(1, 1, 1)], None, [], [dt.date(9999, 12, 31)] * 2, None],
+                        pa.list_(pa.date32())),
+        "am": pa.array([[Decimal("1.25"), Decimal("-0.01")], [], None, [None], [Decimal("99999999.99")], None],
+                       pa.list_(pa.decimal128(10, 2))),
+        "aa": pa.array([[[1, None], None], [[]], None, [], [[1], [2, 3]], [None, [None]]],
+                       pa.list_(pa.list_(pa.int32()))),
+        "ab": pa.array([[b"a", None], [b""], None, [], [b"\xff\x00"], None], pa.list_(pa.binary())),
+        "ms": pa.array([[("a", 1), ("b", None)], [], None, [("", 0)], [("b", -5), ("a", 2)], [("a", None)]],
+                       pa.map_(pa.string(), pa.int32())),
+        "mi": pa.array([[(1, ["x", None])], [(7, None), (1, [])], None, [], [(-1, ["y"])], [(2**31 - 1, [])]],
+                       pa.map_(pa.int32(), pa.list_(pa.string()))),
+        "mst": pa.array([[(dt.date(2020, 2, 29), {"f": True})], [(dt.date(1, 1, 1), None)], None, [],
+                         [(dt.date(1970, 1, 1), {"f": None}), (dt.date(2020, 2, 29), {"f": False})], []],
+                        pa.map_(pa.date32(), pa.struct([("f", pa.bool_())]))),
+        "st": pa.array([{"x": 1, "Y": "y", "z": {"q": 2**40, "t": _NEW}}, {"x": None, "Y": None, "z": None}, None,
+                        {"x": -1, "Y": "", "z": {"q": None, "t": None}}, {"x": 1, "Y": "y", "z": {"q": 5, "t": _OLD}},
+                        {"x": 1, "Y": "y", "z": {"q": 2**40, "t": _NEW}}], _STRUCT),
+        "ast": pa.array([[{"k": "a", "v": 1.5}, {"k": None, "v": _NAN}], [], None, [None, {"k": "b", "v": -0.0}],
+                         [{"k": "a", "v": None}], [{"k": "c", "v": _INF}, {"k": "c", "v": 2.0}]],
+                        pa.list_(pa.struct([("k", pa.string()), ("v", pa.float64())]))),
+    }
+)  # fmt: skip
+_NESTED_COLUMNS = columns(
+    "r int", "s string", "d date", "ai array<int>", "x array<string>", "ad array<double>", "ats array<timestamp>",
+    "adt array<date>", "am array<decimal(10,2)>", "aa array<array<int>>", "ab array<binary>", "ms map<string,int>",
+    "mi map<int,array<string>>", "mst map<date,struct<f:boolean>>",
+    "st struct<x:int,Y:string,z:struct<q:bigint,t:timestamp>>", "ast array<struct<k:string,v:double>>",
+)  # fmt: skip
+
 
 def lines(text: str) -> list[str]:
     """Returns the lines of a text. A line that begins with blanks continues the line before."""
@@ -116,14 +167,16 @@ def lines(text: str) -> list[str]:
 
 
 def declared() -> tuple[Relation, ...]:
-    """Returns the relations ``t`` and ``e`` without their files, for translation only."""
-    return Relation("t", "parquet", _PLAIN_COLUMNS, (), ()), Relation("e", "parquet", _EDGE_COLUMNS, (), ())
+    """Returns the relations ``t``, ``e`` and ``v`` without their files, for translation only."""
+    declarations = ("t", _PLAIN_COLUMNS), ("e", _EDGE_COLUMNS), ("v", _NESTED_COLUMNS)
+    return tuple(Relation(name, "parquet", declared_columns, (), ()) for name, declared_columns in declarations)
 
 
 def relations(directory: Path) -> tuple[Relation, ...]:
-    """Writes the relations ``t`` and ``e`` below a directory and returns them."""
+    """Writes the relations ``t``, ``e`` and ``v`` below a directory and returns them."""
     files = (
-        scan_file(parquet(directory / f"{number}.parquet", table)) for number, table in enumerate((_PLAIN, _EDGES))
+        scan_file(parquet(directory / f"{number}.parquet", table))
+        for number, table in enumerate((_PLAIN, _EDGES, _NESTED))
     )
     return tuple(replace(relation, files=(file,)) for relation, file in zip(declared(), files, strict=True))
 

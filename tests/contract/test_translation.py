@@ -10,8 +10,9 @@ import re
 
 import pyarrow as pa
 import pytest
-from contract import proof_clauses
+from contract import proof_clauses, proof_nested
 from contract.proof_expressions import CASTS, COERCED, EDGES, PLAIN, UNNAMED
+from contract.proof_nested import NESTED
 from contract.proof_queries import ANSWERED, APPROXIMATE, FAILING
 from contract.proof_scalar_functions import AGGREGATES, FAILING_SCALARS, SCALARS
 from contract.proofs import query, relations
@@ -41,8 +42,9 @@ def _rows(table: pa.Table, ordered: bool) -> list[str]:
         (CASTS, "e ORDER BY e.r"),
         (COERCED, "e ORDER BY e.r"),
         (SCALARS, "e ORDER BY e.r"),
+        (NESTED, "v ORDER BY v.r"),
     ],
-    ids=["plain", "unnamed", "edges", "casts", "coerced", "scalars"],
+    ids=["plain", "unnamed", "edges", "casts", "coerced", "scalars", "nested"],
 )
 def test_expressions(
     spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], listed: list[str], source: str
@@ -65,7 +67,7 @@ def test_expressions(
 
 
 @pytest.mark.share(6)
-@pytest.mark.parametrize("sql", [*ANSWERED, *AGGREGATES, *proof_clauses.ANSWERED])
+@pytest.mark.parametrize("sql", [*ANSWERED, *AGGREGATES, *proof_clauses.ANSWERED, *proof_nested.QUERIES])
 def test_queries(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str) -> None:
     duckdb_table, spark_table = (engine.execute(query(sql, proof_relations)).read_all() for engine in (duckdb, spark))
     assert duckdb_table.schema == spark_table.schema
@@ -83,7 +85,7 @@ def test_deviations(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: t
 
 
 @pytest.mark.share(6)
-@pytest.mark.parametrize("sql", [*FAILING, *FAILING_SCALARS, *proof_clauses.FAILING])
+@pytest.mark.parametrize("sql", [*FAILING, *FAILING_SCALARS, *proof_clauses.FAILING, *proof_nested.FAILING])
 def test_values_at_fault(
     spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str
 ) -> None:

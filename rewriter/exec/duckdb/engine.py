@@ -451,8 +451,9 @@ def _parameters(translation: Translation) -> dict[str, object]:
 
 def _check_types(relation: duckdb.DuckDBPyRelation, translation: Translation) -> None:
     """Checks that DuckDB's result types are the promised ones; otherwise the translator has a bug."""
-    result_types = [str(type_) for type_ in relation.types]
-    translated_types = [duckdb_type(type_) for _, type_ in translation.columns]
+    # DuckDB quotes the names of fields that are its keywords.
+    result_types = [str(type_).replace('"', "") for type_ in relation.types]
+    translated_types = [duckdb_type(type_).replace('"', "") for _, type_ in translation.columns]
     if result_types != translated_types:
         raise InternalError(
             f"DuckDB returned {result_types} where {translated_types} was expected, for {translation.sql}"
@@ -460,32 +461,56 @@ def _check_types(relation: duckdb.DuckDBPyRelation, translation: Translation) ->
 
 
 def _declared_schema(translation: Translation) -> pa.Schema:
-    """Returns Spark's names and types of the columns."""
+    """Returns Spark's names and types of the columns. Refuses arrays of no type, which DuckDB returns damaged."""
     import pyarrow as pa
 
+    for name, type_ in translation.columns:
+        if type_.is_nested and "void" in type_.leaves:
+            raise NotSupportedError(
+                f"The type {type_} of the column {name} is not supported on DuckDB.",
+                condition="DUCKDB_UNSUPPORTED",
+                object=name,
+                hint="Cast it: CAST(array() AS ARRAY<INT>).",
+            )
     return pa.schema([pa.field(name, arrow_type(type_)) for name, type_ in translation.columns])
 
 
 def _check_arrow_types(returned: pa.Schema, declared: pa.Schema, translation: Translation) -> None:
     """Raises ``InternalError`` if a type that DuckDB returned differs from the promised one."""
-    import pyarrow as pa
-
     for field, declared_field in zip(returned, declared, strict=True):
-        same_type = field.type == declared_field.type or (
-            pa.types.is_timestamp(declared_field.type) and field.type == pa.timestamp("us")
-        )
-        if not same_type:
+        if not _is_same_type(field.type, declared_field.type):
             raise InternalError(
                 f"DuckDB returned {field.type} where {declared_field.type} was expected: {translation.sql}"
             )
 
 
+def _is_same_type(returned: pa.DataType, declared: pa.DataType) -> bool:
+    """Tests whether types differ at most in the zone of timestamps, which DuckDB does not have."""
+    import pyarrow as pa
+
+    if pa.types.is_nested(declared):
+        parts = [[type_.field(number) for number in range(type_.num_fields)] for type_ in (returned, declared)]
+        return (
+            returned.id == declared.id
+            and len(parts[0]) == len(parts[1])
+            and all(
+                _is_same_type(part.type, declared_part.type)
+                and (part.name == declared_part.name or not pa.types.is_struct(declared))
+                for part, declared_part in zip(*parts, strict=True)
+            )
+        )
+    return bool(returned == declared or (pa.types.is_timestamp(declared) and returned == pa.timestamp("us")))
+
+
 def _as_declared(table: pa.Table, translation: Translation) -> pa.Table:
     """Returns the table with Spark's names and types."""
+    import pyarrow as pa
+
     schema = _declared_schema(translation)
     _check_arrow_types(table.schema, schema, translation)
     renamed = table.rename_columns(schema.names)
-    return renamed if renamed.schema.equals(schema) else renamed.cast(schema)
+    has_parts = any(pa.types.is_nested(field.type) for field in schema)
+    return renamed if renamed.schema.equals(schema) and not has_parts else renamed.cast(schema)
 
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -11,6 +11,7 @@ from rewriter.catalog.filesystems.reading import open_bytes, open_text
 from rewriter.data_formats import DATA_FORMATS, DataFormat, Reading
 from rewriter.errors import EngineError, InternalError, NotSupportedError
 from rewriter.exec.data_files import check_usable, common_header, unreadable
+from rewriter.exec.duckdb.stored_types import declared_value
 from rewriter.exec.file_groups import (
     PathGroup,
     Scan,
@@ -42,10 +43,8 @@ COPIED_FORMATS = tuple(format.name for format in DATA_FORMATS.values() if format
 _MOST_KEPT, _LONGEST_KEPT = 256, 10_000
 #: How many files have the values of their partitions in the text of the query.
 _MOST_IN_TEXT = 256
-_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _GLOB, _BRACKETED = re.compile(r"[*?\[]"), r"[\g<0>]"
 _WITH, _WITH_RECURSIVE = "WITH ", "WITH RECURSIVE "
-_DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 
 
 class FileSchemas:
@@ -172,7 +171,7 @@ def _pieces(relation: Relation, data_format: DataFormat, path: str) -> Iterator[
     reader = reader_named(data_format.name)
     if reader.pieces is None:
         raise InternalError(f"files of the format {data_format.name} have no reader")
-    types = [(c.name, arrow_type(_scalar(c))) for c in relation.columns if not _is_other(c)]
+    types = [(c.name, arrow_type(_declared(c))) for c in relation.columns if not _is_other(c, relation.format)]
     open_file = open_text if data_format.is_text else open_bytes
     try:
         yield from reader.pieces(path, open_file, pa.schema(types), relation.options)
@@ -389,7 +388,7 @@ def _text_items(relation: Relation, format: str, paths: Sequence[str]) -> list[s
     items = []
     for column in relation.columns:
         name = names_in_file.get(column.name.lower())
-        target = _scalar(column)
+        target = _declared(column)
         if name is None:
             items.append(f"CAST(NULL AS {duckdb_type(target)}) AS {quote(column.name)}")
             continue
@@ -399,7 +398,7 @@ def _text_items(relation: Relation, format: str, paths: Sequence[str]) -> list[s
 
 def _cast_text(column: Column, name: str, format: str) -> str:
     """Returns a column of texts with this name as the declared type, by Spark's cast."""
-    sql = casts.cast(quote(name), STRING, _scalar(column))
+    sql = casts.cast(quote(name), STRING, _declared(column))
     if sql is None:
         raise NotSupportedError(
             f"Reading the column {column.name}, {column.type.upper()}, from {format} is not supported on DuckDB.",
@@ -439,50 +438,22 @@ def _data_items(
     items = []
     for column in relation.columns if columns is None else columns:
         name, type_name = types_in_file.get(column.name.lower(), (None, ""))
-        if _is_other(column):
+        if _is_other(column, relation.format):
             items.append(f"NULL AS {quote(column.name)}")
         elif name is None:
             items.append(f"CAST(NULL AS {_type_name(column)}) AS {quote(column.name)}")
         else:
-            value = prefix + quote(name) if is_exact else _with_nan(prefix + quote(name), type_name)
-            items.append(f"{_as_declared_type(value, type_name, column)} AS {quote(column.name)}")
+            value = _as_declared_type(prefix + quote(name), type_name, column, is_exact)
+            items.append(f"{value} AS {quote(column.name)}")
     return items
 
 
-def _as_declared_type(sql: str, type_name: str, column: Column) -> str:
+def _as_declared_type(sql: str, type_name: str, column: Column, is_exact: bool) -> str:
     """Returns a column of a file as the declared type, provided that no value can change."""
-    target = _scalar(column)
-    declared = duckdb_type(target)
-    if type_name == declared:
-        return sql
-    if not _readable(type_name, target):
+    value = declared_value(sql, type_name, _declared(column), is_exact)
+    if value is None:
         raise _mismatch(column, type_name)
-    if type_name == "TIMESTAMP WITH TIME ZONE":
-        # A cast takes the long way through the rules of time zones. Only the two infinite values need it.
-        return f"COALESCE(make_timestamp(epoch_us({sql})), CAST({sql} AS {declared}))"
-    return f"CAST({sql} AS {declared})"
-
-
-def _with_nan(sql: str, type_name: str) -> str:
-    """Returns a column so that DuckDB reads its values: a file's minimum and maximum ignore NaN, and DuckDB trusts
-    them.
-    """
-    if type_name not in ("FLOAT", "DOUBLE"):
-        return sql
-    return f"CASE WHEN isnan({sql}) THEN CAST('NaN' AS {type_name}) ELSE {sql} END"
-
-
-def _readable(type_name: str, target: SqlType) -> bool:
-    match = _DECIMAL.match(type_name)
-    if target.is_integer:
-        return type_name in _INTEGERS
-    if target.is_decimal:
-        return type_name in _INTEGERS or (match is not None and int(match[2]) <= target.scale)
-    if target.name == "double":
-        return type_name == "FLOAT" or type_name in _INTEGERS
-    if target.name == "timestamp":
-        return type_name in ("TIMESTAMP WITH TIME ZONE", "TIMESTAMP_MS", "TIMESTAMP_S")
-    return type_name in ('"NULL"', "NULL")
+    return value
 
 
 def _mismatch(column: Column, type_name: str) -> EngineError:
@@ -501,21 +472,22 @@ def _mismatch(column: Column, type_name: str) -> EngineError:
     )
 
 
-def _is_other(column: Column) -> bool:
-    """Tests whether only Spark handles the type. The translator refuses a query that names the column."""
+def _is_other(column: Column, format: str = "parquet") -> bool:
+    """Tests whether only Spark reads the type from files of a format. The translator refuses a query that names the
+    column.
+    """
     try:
-        parse_type(column.type)
+        return parse_type(column.type).is_nested and not DATA_FORMATS[format.lower()].nests
     except NotSupportedError:
         return True
-    return False
 
 
-def _scalar(column: Column) -> SqlType:
+def _declared(column: Column) -> SqlType:
     return parse_type(column.type)
 
 
 def _type_name(column: Column) -> str:
-    return "INTEGER" if _is_other(column) else duckdb_type(_scalar(column))
+    return "INTEGER" if _is_other(column) else duckdb_type(_declared(column))
 
 
 def _list(paths: Sequence[str]) -> str:

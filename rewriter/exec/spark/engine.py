@@ -181,14 +181,14 @@ class SparkEngine:
         spill = ScratchDirectory("rows") if started.is_local and not is_small else None
         try:
             with self._frame(query) as frame:
-                schema = _plain_schema(interruptible(lambda: arrow_schema(frame)))
+                schema = interruptible(lambda: arrow_schema(frame))
                 yield pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
                 sent = frame if spill is None else interruptible(lambda: pack_rows(frame, spill.path))
                 receive = self._received if isinstance(started, ConnectedSpark) else self._collected
                 with contextlib.closing(receive(query.shown, sent, is_small or spill is not None)) as received:
                     for batch in received if spill is None else unpack_rows(received):
                         with self._paused():
-                            yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+                            yield _with_schema(batch, schema)
         finally:
             if spill is not None:
                 spill.remove()
@@ -621,13 +621,15 @@ def _with_few_tasks(frame: DataFrame, query: EngineQuery, write: Write) -> DataF
     return frame.coalesce(-(-read_bytes // most_bytes)) if read_bytes and most_bytes > _TASK_BYTES else frame
 
 
-def _plain_schema(schema: pa.Schema) -> pa.Schema:
-    """Returns the same names and types, with every column nullable: engines differ in the nullability that they
-    infer.
-    """
+def _with_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Returns the columns of a batch with a schema that differs from its own in names and in what may be NULL alone."""
     import pyarrow as pa
 
-    return pa.schema([pa.field(field.name, field.type) for field in schema])
+    columns = [
+        column if column.type == field.type else column.cast(field.type)
+        for column, field in zip(batch.columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 # Keeps the views of queries that may run again.

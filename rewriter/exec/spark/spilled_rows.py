@@ -199,6 +199,22 @@ def arrow_schema(frame: DataFrame) -> pa.Schema:
                 object=field.name,
                 hint="Write to_json(…) for its text, or variant_get(…, '$.a', 'int') for a value in it.",
             )
+    schema = _nullable(frame.schema)
     return to_arrow_schema(
-        frame.schema, error_on_duplicated_field_names_in_struct=True, timezone="UTC", prefers_large_types=False
+        schema, error_on_duplicated_field_names_in_struct=True, timezone="UTC", prefers_large_types=False
     )
+
+
+def _nullable(type_: Any) -> Any:
+    """Returns a type in which all values but keys of maps may be NULL, as on DuckDB. Spark infers which are not, and
+    Arrow has no NULL type that is not nullable.
+    """
+    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+    if isinstance(type_, ArrayType):
+        return ArrayType(_nullable(type_.elementType))
+    if isinstance(type_, MapType):
+        return MapType(_nullable(type_.keyType), _nullable(type_.valueType))
+    if isinstance(type_, StructType):
+        return StructType([StructField(field.name, _nullable(field.dataType)) for field in type_.fields])
+    return type_

@@ -311,7 +311,7 @@ def _first_mode(e: Expressions, aggregate: AggregateCall, value: Typed, directio
 
 
 def _comparable(e: Expressions, aggregate: AggregateCall, value: Typed) -> str:
-    if value.type.is_floating or value.type.name == "void":
+    if value.type.is_floating or value.type.is_nested or value.type.name == "void":
         # DuckDB counts each NaN as a value of its own.
         e.refuse(aggregate.node, f"MODE of {value.type}")
     return plain_cast(value.sql, value.type)
@@ -651,7 +651,7 @@ def _of_one_value(e: Expressions, call_: AggregateCall, scope: Scope) -> Aggrega
     if value.type == STRING and function in _OF_NUMBERS:
         value = replace(value, sql=e.cast(value, DOUBLE, node), type=DOUBLE, text=None)
     if word:
-        e.comparable(value, node, f"{function.upper()}(DISTINCT …)")
+        e.comparable(value, node, f"{function.upper()}(DISTINCT …)", grouped=True)
     template, sql, type_ = _RULES[function](e, value, node)
     return Aggregate(template, word + sql, type_, call(function, None if value.name is None else word + value.name))
 
@@ -688,7 +688,7 @@ def _count_of_all(e: Expressions, node: exp.Expr, scope: Scope) -> Aggregate:
 
 def _counted(e: Expressions, node: exp.Expr, values: Sequence[Typed], word: str) -> Aggregate:
     for value in values if word else ():
-        e.comparable(value, node, "COUNT(DISTINCT …)")
+        e.comparable(value, node, "COUNT(DISTINCT …)", grouped=True)
     present = " AND ".join(f"{value.sql} IS NOT NULL" for value in values)
     # 0.0 and -0.0 are one value.
     row = ", ".join(f"{value.sql} + 0" if value.type.is_floating else value.sql for value in values)

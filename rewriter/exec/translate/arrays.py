@@ -1,23 +1,22 @@
-"""Arrays, for the allow-list of ``expressions``: they are made, taken apart and shown, but never compared."""
+"""Functions of arrays and maps, for the allow-list of ``expressions``."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import BIGINT, BOOLEAN, DATE, INT, STRING, VOID, SqlType, array_of
+from rewriter.exec.sql_types import BIGINT, BOOLEAN, DATE, INT, STRING, VOID, SqlType, array_of, struct_of
 from rewriter.exec.translate.aggregate_calls import Aggregate, AggregateCall, AggregateRule
-from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import common_type, plain_cast, string_literal
-from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Typed, call, functions
+from rewriter.exec.translate.expressions import Expressions, Scope, Translation, Typed, call, functions
 from rewriter.exec.translate.intervals import CLOCK_UNITS, interval_of_one_unit
 from rewriter.exec.translate.math_functions import literal_int
-from rewriter.exec.translate.string_functions import text
+from rewriter.exec.translate.nested_sql import is_exact, list_sql, map_sql, with_values
+from rewriter.exec.translate.string_functions import count
 
-#: The types of elements. Timestamps in arrays have no zone in DuckDB's files and results.
-_ELEMENTS = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "string", "date")
-_MOST_ELEMENTS = 1000
 #: A regular expression that stands for one text: plain characters, ``\\.`` and ``[.]``.
 _PLAIN_REGEX = re.compile(r"(?:[^\\\[\](){}.*+?^$|]|\\[^0-9A-Za-z]|\[[^\\\[\]^&]\])+", re.DOTALL)
 
@@ -35,28 +34,9 @@ def array(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return value
 
 
-def element_of(value: Typed) -> SqlType:
+def _element_of(value: Typed) -> SqlType:
     """Returns the type of the elements of an array."""
     return value.type.element or VOID
-
-
-def is_generator(e: Expressions, node: exp.Expr) -> bool:
-    """Tests whether a node is a call of EXPLODE or POSEXPLODE, perhaps with names for its columns."""
-    call_node = node.this if isinstance(node, exp.Alias | exp.Aliases) else node
-    return e.text.called(call_node) in ("explode", "posexplode", "explode_outer", "posexplode_outer")
-
-
-def _check_element(e: Expressions, type_: SqlType, node: exp.Expr) -> None:
-    if type_.name not in _ELEMENTS:
-        e.refuse(node, f"An array of {type_}")
-
-
-def _made(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    values = [e.translate(part, scope) for part in e.arguments(node, 1, _MOST_ELEMENTS)]
-    sqls, element = e.cast_to_common_type(values, node)
-    _check_element(e, element, node)
-    type_ = array_of(element)
-    return Typed(plain_cast(f"[{', '.join(sqls)}]", type_), type_, call("array", *(value.name for value in values)))
 
 
 def _split(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -75,76 +55,109 @@ def _split(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _size(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    value = array(e, e.arguments(node, 1)[0], scope)
-    return Typed(plain_cast(f"len({value.sql})", INT), INT, call(str(e.text.called(node)), value.name))
+    (part,) = e.arguments(node, 1)
+    value, function = e.translate(part, scope), str(e.text.called(node))
+    if value.type.name != "map" or function == "array_size":
+        value = array(e, part, scope)
+    length = "cardinality" if value.type.name == "map" else "len"
+    return Typed(plain_cast(f"{length}({value.sql})", INT), INT, call(function, value.name))
+
+
+def _array_and_item(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[Typed, Typed, str]:
+    """Returns an array and a value of the type of its elements, and the value's SQL. Refuses values that are equal
+    although they are not the same.
+    """
+    value, sought, element = _to_common_type(e, node, scope)
+    if not is_exact(element) or sought.type == VOID:
+        e.refuse(node, f"{str(e.text.called(node)).upper()} of {value.type} and {sought.type}")
+    return value, sought, e.cast(sought, element, node)
+
+
+def _to_common_type(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[Typed, Typed, SqlType]:
+    """Returns an array whose elements have the common type of its elements and of a value, the value, and the type."""
+    first, second = e.arguments(node, 2)
+    value, sought = array(e, first, scope), e.translate(second, scope)
+    element = common_type(_element_of(value), sought.type)
+    if element is None:
+        e.refuse(node, f"{str(e.text.called(node)).upper()} of {value.type} and {sought.type}")
+    type_ = array_of(element)
+    return replace(value, sql=e.cast(value, type_, node), type=type_), sought, element
 
 
 def _contains(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    first, second = e.arguments(node, 2)
-    value, sought = array(e, first, scope), e.translate(second, scope)
-    element = element_of(value)
-    if element.is_floating or common_type(element, sought.type) != element or sought.type == VOID:
-        e.refuse(node, f"ARRAY_CONTAINS of {value.type} and {sought.type}")
-    item = e.cast(sought, element, node)
-    sql = (
-        f"CASE WHEN {value.sql} IS NULL OR {item} IS NULL THEN NULL WHEN list_contains({value.sql}, {item}) THEN true "
-        f"WHEN list_count({value.sql}) < len({value.sql}) THEN NULL ELSE false END"
-    )
+    value, sought, item = _array_and_item(e, node, scope)
+
+    def body(v: Mapping[str, str]) -> str:
+        return (
+            f"CASE WHEN {v['a']} IS NULL OR {v['x']} IS NULL THEN NULL WHEN list_contains({v['a']}, {v['x']}) "
+            f"THEN true WHEN list_count({v['a']}) < len({v['a']}) THEN NULL ELSE false END"
+        )
+
+    sql = with_values({"a": value.sql, "x": item}, body)
     return Typed(plain_cast(sql, BOOLEAN), BOOLEAN, call("array_contains", value.name, sought.name))
 
 
-def _position(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    value = e.translate(node, scope)
-    if not value.type.is_integer or value.type == BIGINT:
-        e.refuse(node, f"{value.type} as the place of an element")
-    return value
+def _position_of(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    value, sought, item = _array_and_item(e, node, scope)
+
+    def body(v: Mapping[str, str]) -> str:
+        place = f"coalesce(list_position({v['a']}, {v['x']}), 0)"
+        return f"CASE WHEN {v['a']} IS NOT NULL AND {v['x']} IS NOT NULL THEN {place} END"
+
+    sql = with_values({"a": value.sql, "x": item}, body)
+    return Typed(plain_cast(sql, BIGINT), BIGINT, call("array_position", value.name, sought.name))
 
 
-def _bracket(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """Translates ``a[i]``, whose first element is ``a[0]``; outside the array it fails."""
-    e.allow_only(node, "this", "expressions")
-    value = array(e, node.this, scope)
-    if len(node.expressions) != 1:
-        e.refuse(node)
-    place = _position(e, node.expressions[0], scope)
-    failure = "error('[INVALID_ARRAY_INDEX] The index is outside the array.')"
-    sql = (
-        f"CASE WHEN {value.sql} IS NULL OR {place.sql} IS NULL THEN NULL "
-        f"WHEN {place.sql} < 0 OR {place.sql} >= len({value.sql}) THEN {failure} ELSE {value.sql}[{place.sql} + 1] END"
-    )
-    name = None if value.name is None or place.name is None else f"{value.name}[{place.name}]"
-    return Typed(plain_cast(sql, element_of(value)), element_of(value), name)
+def _without_item(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    value, sought, item = _array_and_item(e, node, scope)
+
+    def body(v: Mapping[str, str]) -> str:
+        kept = f"list_filter({v['a']}, lambda y: y IS DISTINCT FROM {v['x']})"
+        return f"CASE WHEN {v['x']} IS NOT NULL THEN {kept} END"
+
+    sql = with_values({"a": value.sql, "x": item}, body)
+    return Typed(plain_cast(sql, value.type), value.type, call("array_remove", value.name, sought.name))
 
 
-def _element_at(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """Translates ``element_at(a, n)``: counted from 1, or from the end by negative numbers."""
-    first, second = e.arguments(node, 2)
-    value, place = array(e, first, scope), _position(e, second, scope)
-    function = str(e.text.called(node))
-    outside = f"abs({place.sql}) > len({value.sql})"
-    failure = "error('[INVALID_ARRAY_INDEX_IN_ELEMENT_AT] The index is outside the array.')"
-    sql = (
-        f"CASE WHEN {value.sql} IS NULL OR {place.sql} IS NULL THEN NULL "
-        f"WHEN {place.sql} = 0 THEN error('[INVALID_INDEX_OF_ZERO] The first index is 1.') "
-        f"WHEN {outside} THEN {'NULL' if function == 'try_element_at' else failure} ELSE {value.sql}[{place.sql}] END"
-    )
-    return Typed(plain_cast(sql, element_of(value)), element_of(value), call(function, value.name, place.name))
+def _extended(at_end: bool) -> Translation:
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        value, added, element = _to_common_type(e, node, scope)
 
+        def body(v: Mapping[str, str]) -> str:
+            lists = (v["a"], v["x"]) if at_end else (v["x"], v["a"])
+            return f"CASE WHEN {v['a']} IS NOT NULL THEN list_concat({', '.join(lists)}) END"
 
-def _get(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    first, second = e.arguments(node, 2)
-    value, place = array(e, first, scope), _position(e, second, scope)
-    sql = f"CASE WHEN {place.sql} >= 0 THEN {value.sql}[CAST({place.sql} AS BIGINT) + 1] END"
-    return Typed(plain_cast(sql, element_of(value)), element_of(value), call("get", value.name, place.name))
+        sql = with_values({"a": value.sql, "x": list_sql([e.cast(added, element, node)], element)}, body)
+        name = call(str(e.text.called(node)), value.name, added.name)
+        return Typed(plain_cast(sql, value.type), value.type, name)
+
+    return translate
 
 
 def _joined(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    first, second = e.arguments(node, 2)
+    first, second, *third = e.arguments(node, 2, 3)
     value, separator = array(e, first, scope), e.translate(second, scope)
-    if element_of(value) != STRING or separator.type != STRING:
+    for_null = [e.translate(part, scope) for part in third]
+    if _element_of(value).is_nested or any(part.type != STRING for part in (separator, *for_null)):
         e.refuse(node, f"ARRAY_JOIN of {value.type} and {separator.type}")
-    sql = f"array_to_string(list_filter({value.sql}, lambda x: x IS NOT NULL), {separator.sql})"
-    return Typed(plain_cast(sql, STRING), STRING, call("array_join", value.name, separator.name))
+    if separator.text is None and not separator.sql.startswith("$"):
+        e.refuse(second, "ARRAY_JOIN with a computed separator")
+    item = e.cast(Typed("x", _element_of(value)), STRING, node)
+    if not for_null:
+        texts = f"list_transform(list_filter({value.sql}, lambda x: x IS NOT NULL), lambda x: {item})"
+        sql = f"array_to_string({texts}, {separator.sql})"
+    else:
+        texts = f"list_transform({value.sql}, lambda x: coalesce({item}, {for_null[0].sql}))"
+        sql = f"CASE WHEN {for_null[0].sql} IS NOT NULL THEN array_to_string({texts}, {separator.sql}) END"
+    names = (value.name, separator.name, *(part.name for part in for_null))
+    return Typed(plain_cast(sql, STRING), STRING, call("array_join", *names))
+
+
+def _ordered(e: Expressions, value: Typed, node: exp.Expr) -> None:
+    """Refuses elements whose order differs: NaN and zeros, and structs, whose NULLs are in another order."""
+    element = _element_of(value)
+    if not is_exact(element) or element.is_nested:
+        e.refuse(node, f"{str(e.text.called(node)).upper()} of {value.type}")
 
 
 def _sorted(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -155,19 +168,207 @@ def _sorted(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         if not isinstance(options[0], exp.Boolean):
             e.refuse(node, "SORT_ARRAY by a computed direction")
         ascending = bool(options[0].this)
-    if element_of(value).is_floating:
-        e.refuse(node, f"SORT_ARRAY of {value.type}")
+    _ordered(e, value, node)
     direction = "'ASC', 'NULLS FIRST'" if ascending else "'DESC', 'NULLS LAST'"
     name = call("sort_array", value.name, str(ascending).lower())
     return Typed(plain_cast(f"list_sort({value.sql}, {direction})", value.type), value.type, name)
+
+
+#: The comparison that Spark shows for ARRAY_SORT without a lambda.
+_VARIABLE = "namedlambdavariable()"
+_COMPARED = (
+    f"(IF((({_VARIABLE} IS NULL) AND ({_VARIABLE} IS NULL)), 0, (IF(({_VARIABLE} IS NULL), 1, (IF(({_VARIABLE} IS "
+    f"NULL), -1, (IF(({_VARIABLE} < {_VARIABLE}), -1, (IF(({_VARIABLE} > {_VARIABLE}), 1, 0))))))))))"
+)
+
+
+def _sorted_with_nulls_last(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    (first,) = e.arguments(node, 1)
+    value = array(e, first, scope)
+    _ordered(e, value, node)
+    name = call("array_sort", value.name, f"lambdafunction({_COMPARED}, {_VARIABLE}, {_VARIABLE})")
+    return Typed(plain_cast(f"list_sort({value.sql}, 'ASC', 'NULLS LAST')", value.type), value.type, name)
+
+
+def _extreme(function: str) -> Translation:
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        value = array(e, e.arguments(node, 1)[0], scope)
+        _ordered(e, value, node)
+        sql = plain_cast(f"list_{function}({value.sql})", _element_of(value))
+        return Typed(sql, _element_of(value), call(f"array_{function}", value.name))
+
+    return translate
+
+
+def _of_array(template: str) -> Translation:
+    """Translates a function that rearranges the elements of an array; ``{0}`` is the array."""
+
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        value = array(e, e.arguments(node, 1)[0], scope)
+        name = call(str(e.text.called(node)), value.name)
+        return Typed(plain_cast(template.format(value.sql), value.type), value.type, name)
+
+    return translate
+
+
+def _distinct_sql(array_sql: str) -> str:
+    """Returns the elements without repetitions, in the order of their first places."""
+    return f"list_filter({array_sql}, lambda y, j: list_position({array_sql}, y) = j)"
+
+
+def _distinct(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    value = array(e, e.arguments(node, 1)[0], scope)
+    if not is_exact(_element_of(value)):
+        e.refuse(node, f"ARRAY_DISTINCT of {value.type}")
+    sql = with_values({"a": value.sql}, lambda v: _distinct_sql(v["a"]))
+    return Typed(plain_cast(sql, value.type), value.type, call("array_distinct", value.name))
+
+
+def _of_two_arrays(build: Callable[[str, str], str], type_: SqlType | None = None) -> Translation:
+    """Translates a function of two arrays of one type that compares their elements, and is NULL if one of them is."""
+
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        values = [array(e, part, scope) for part in e.arguments(node, 2)]
+        sqls, common = e.cast_to_common_type(values, node)
+        function = str(e.text.called(node))
+        if not is_exact(common):
+            e.refuse(node, f"{function.upper()} of {common}")
+
+        def body(v: Mapping[str, str]) -> str:
+            return f"CASE WHEN {v['a']} IS NOT NULL AND {v['b']} IS NOT NULL THEN {build(v['a'], v['b'])} END"
+
+        result = common if type_ is None else type_
+        sql = plain_cast(with_values(dict(zip("ab", sqls, strict=True)), body), result)
+        return Typed(sql, result, call(function, *(value.name for value in values)))
+
+    return translate
+
+
+def _unite(left: str, right: str) -> str:
+    both = f"list_concat({left}, {right})"
+    return f"list_transform([{both}], lambda u: {_distinct_sql('u')})[1]"
+
+
+def _intersect(left: str, right: str) -> str:
+    kept = f"list_position({left}, y) = j AND list_position({right}, y) IS NOT NULL"
+    return f"list_filter({left}, lambda y, j: {kept})"
+
+
+def _subtract(left: str, right: str) -> str:
+    return f"list_filter({left}, lambda y, j: list_position({left}, y) = j AND list_position({right}, y) IS NULL)"
+
+
+def _overlap(left: str, right: str) -> str:
+    """Returns NULL where only a NULL could be in both."""
+    has_null = f"list_count({left}) < len({left}) OR list_count({right}) < len({right})"
+    common = f"list_filter({left}, lambda y: y IS NOT NULL AND list_position({right}, y) IS NOT NULL)"
+    return (
+        f"CASE WHEN len({common}) > 0 THEN true WHEN len({left}) > 0 AND len({right}) > 0 AND ({has_null}) THEN NULL "
+        "ELSE false END"
+    )
+
+
+def _slice(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    first, *bounds = e.arguments(node, 3)
+    value = array(e, first, scope)
+    start, length = (count(e, bound, scope) for bound in bounds)
+    sqls = {"a": value.sql, "s": plain_cast(start.sql, BIGINT), "n": plain_cast(length.sql, BIGINT)}
+
+    def body(v: Mapping[str, str]) -> str:
+        begin = f"CASE WHEN {v['s']} > 0 THEN {v['s']} ELSE len({v['a']}) + {v['s']} + 1 END"
+        kept = f"list_filter({v['a']}, lambda y, j: j >= {begin} AND j < {begin} + {v['n']})"
+        return (
+            f"CASE WHEN {v['a']} IS NULL OR {v['s']} IS NULL OR {v['n']} IS NULL THEN NULL "
+            f"WHEN {v['s']} = 0 THEN error('[INVALID_PARAMETER_VALUE.START] The start of SLICE is 0.') "
+            f"WHEN {v['n']} < 0 THEN error('[INVALID_PARAMETER_VALUE.LENGTH] The length of SLICE is negative.') "
+            f"WHEN {begin} < 1 THEN [] ELSE {kept} END"
+        )
+
+    name = call("slice", value.name, start.name, length.name)
+    return Typed(plain_cast(with_values(sqls, body), value.type), value.type, name)
+
+
+def _flattened(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    value = array(e, e.arguments(node, 1)[0], scope)
+    type_ = _element_of(value)
+    if type_.element is None:
+        e.refuse(node, f"FLATTEN of {value.type}")
+
+    def body(v: Mapping[str, str]) -> str:
+        return f"CASE WHEN list_count({v['a']}) = len({v['a']}) THEN flatten({v['a']}) END"
+
+    return Typed(plain_cast(with_values({"a": value.sql}, body), type_), type_, call("flatten", value.name))
+
+
+def _repeated(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    first, second = e.arguments(node, 2)
+    value, number = e.translate(first, scope), count(e, second, scope)
+    type_ = array_of(value.type)
+
+    def body(v: Mapping[str, str]) -> str:
+        return f"CASE WHEN {v['n']} IS NOT NULL THEN list_transform(range({v['n']}), lambda j: {v['x']}) END"
+
+    sql = plain_cast(with_values({"x": plain_cast(value.sql, value.type), "n": number.sql}, body), type_)
+    return Typed(sql, type_, call("array_repeat", value.name, number.name))
+
+
+def _map_part(function: str) -> Translation:
+    """Translates MAP_KEYS, MAP_VALUES and MAP_ENTRIES."""
+
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        value = _map(e, node, scope)
+        (_, key), (_, item) = value.type.parts
+        element = {"map_keys": key, "map_values": item}.get(function) or struct_of([("key", key), ("value", item)])
+        sql = plain_cast(f"{function}({value.sql})", array_of(element))
+        return Typed(sql, array_of(element), call(function, value.name))
+
+    return translate
+
+
+def _map(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    value = e.translate(node.expressions[0], scope) if node.expressions else e.refuse(node)
+    if value.type.name != "map":
+        e.refuse(node, f"{str(e.text.called(node)).upper()} of {value.type}")
+    return value
+
+
+def _map_contains_key(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    _, second = e.arguments(node, 2)
+    value, key = _map(e, node, scope), e.translate(second, scope)
+    key_type = value.type.parts[0][1]
+    if not is_exact(key_type) or common_type(key_type, key.type) != key_type or key.type == VOID:
+        e.refuse(node, f"MAP_CONTAINS_KEY of {value.type} and {key.type}")
+
+    def body(v: Mapping[str, str]) -> str:
+        return f"CASE WHEN {v['k']} IS NOT NULL THEN list_contains(map_keys({v['m']}), {v['k']}) END"
+
+    sql = plain_cast(with_values({"m": value.sql, "k": e.cast(key, key_type, node)}, body), BOOLEAN)
+    return Typed(sql, BOOLEAN, call("map_contains_key", value.name, key.name))
+
+
+def _map_concat(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    values = [e.translate(part, scope) for part in e.arguments(node, 1, _MOST_MAPS)]
+    if any(value.type != values[0].type or value.type.name != "map" for value in values):
+        e.refuse(node, f"MAP_CONCAT of {' and '.join(dict.fromkeys(str(value.type) for value in values))}")
+    if not is_exact(values[0].type.parts[0][1]):
+        e.refuse(node, f"MAP_CONCAT of {values[0].type}")
+    by_name = {f"m{number}": value.sql for number, value in enumerate(values)}
+
+    def body(v: Mapping[str, str]) -> str:
+        keys, items = (f"flatten([{', '.join(f'{part}({sql})' for sql in v.values())}])" for part in
+                       ("map_keys", "map_values"))  # fmt: skip
+        return f"CASE WHEN {' AND '.join(f'{sql} IS NOT NULL' for sql in v.values())} THEN {map_sql(keys, items)} END"
+
+    type_ = values[0].type
+    sql = plain_cast(with_values(by_name, body), type_)
+    return Typed(sql, type_, call("map_concat", *(value.name for value in values)))
 
 
 def _collected(distinct: bool) -> AggregateRule:
     def rule(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggregate:
         aggregate.only_plain(e)
         value = e.translate(aggregate.arguments(e, 1)[0], scope)
-        _check_element(e, value.type, aggregate.node)
-        if distinct and value.type.is_floating:
+        if value.type == VOID or (distinct and not is_exact(value.type)):
             e.refuse(aggregate.node, f"{aggregate.function.upper()} of {value.type}")
         type_ = array_of(value.type)
         template = f"coalesce(list({'DISTINCT ' if distinct else ''}{{0}}){{1}}, {plain_cast('[]', type_)})"
@@ -179,45 +380,54 @@ def _collected(distinct: bool) -> AggregateRule:
     return rule
 
 
-def _nested_generator(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    return e.text.wrong(
-        f"{e.text.shown(node)} is a part of an expression.",
-        "UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS", "42K0E", node,
-        hint="Make it an item of the SELECT list, or write LATERAL VIEW explode(…) v AS x.",
-    )  # fmt: skip
-
-
-_SECTION = "Arrays"
-_ELEMENT_TYPES = "elements of other types than BOOLEAN, numbers, STRING and DATE"
-NODES: dict[type[exp.Expr] | str, Allowed] = {
-    exp.Array: Allowed(_made, Entry(_SECTION, "array(x, …)", f"no argument; {_ELEMENT_TYPES}")),
-    exp.Bracket: Allowed(_bracket, Entry(_SECTION, "array[i]", "maps; a BIGINT")),
-}
+_SECTION = "Arrays, maps and structs"
+_MOST_MAPS = 100
+_EXACT = "FLOAT, DOUBLE and maps"
+_COMPARED_TYPES = f"{_EXACT}; NULL"
 FUNCTIONS = functions(
     _SECTION,
     ("split(x, 'text')", _split, "regular expressions other than one text, as in '\\\\|' or '[.]'; a limit"),
-    ("size(array)", _size, "maps"),
-    ("cardinality(array)", _size, "maps"),
+    ("size(array|map)", _size),
+    ("cardinality(array|map)", _size),
     ("array_size(array)", _size),
-    ("array_contains(array, x)", _contains, "FLOAT and DOUBLE; NULL"),
-    ("element_at(array, n)", _element_at, "maps; a BIGINT"),
-    ("try_element_at(array, n)", _element_at, "maps; a BIGINT"),
-    ("get(array, i)", _get, "a BIGINT"),
-    ("array_join(array, separator)", _joined, "a replacement of NULL"),
-    ("sort_array(array[, true|false])", _sorted, "FLOAT and DOUBLE"),
-    ("explode(array)", _nested_generator, "beside aggregates and windows; maps"),
-    ("posexplode(array)", _nested_generator, "beside aggregates and windows; maps"),
+    ("array_contains(array, x)", _contains, _COMPARED_TYPES),
+    ("array_position(array, x)", _position_of, _COMPARED_TYPES),
+    ("array_remove(array, x)", _without_item, _COMPARED_TYPES),
+    ("array_append(array, x)", _extended(at_end=True)),
+    ("array_prepend(array, x)", _extended(at_end=False)),
+    (
+        "array_join(array, separator[, text for NULL])",
+        _joined,
+        "FLOAT, DOUBLE, BINARY and nested elements; a computed separator",
+    ),
+    ("sort_array(array[, true|false])", _sorted, f"{_EXACT}; structs and arrays"),
+    ("array_sort(array)", _sorted_with_nulls_last, f"a lambda; {_EXACT}; structs and arrays"),
+    ("array_max(array)", _extreme("max"), f"{_EXACT}; structs and arrays"),
+    ("array_min(array)", _extreme("min"), f"{_EXACT}; structs and arrays"),
+    ("array_distinct(array)", _distinct, _EXACT),
+    ("array_union(array, array)", _of_two_arrays(_unite), _EXACT),
+    ("array_intersect(array, array)", _of_two_arrays(_intersect), _EXACT),
+    ("array_except(array, array)", _of_two_arrays(_subtract), _EXACT),
+    ("arrays_overlap(array, array)", _of_two_arrays(_overlap, BOOLEAN), _EXACT),
+    ("array_compact(array)", _of_array("list_filter({0}, lambda y: y IS NOT NULL)")),
+    ("array_repeat(x, n)", _repeated),
+    ("slice(array, start, length)", _slice, "a BIGINT"),
+    ("flatten(array of arrays)", _flattened),
+    ("map_keys(map)", _map_part("map_keys")),
+    ("map_values(map)", _map_part("map_values")),
+    ("map_entries(map)", _map_part("map_entries")),
+    ("map_contains_key(map, key)", _map_contains_key, _COMPARED_TYPES),
+    ("map_concat(map, …)", _map_concat, "maps of several types; keys that are FLOAT or DOUBLE"),
 )
-GENERATOR_ENTRIES = {name: FUNCTIONS[name].entry for name in ("explode", "posexplode")}
 RULES: dict[str, AggregateRule] = {
     "collect_list": _collected(distinct=False),
     "array_agg": _collected(distinct=False),
     "collect_set": _collected(distinct=True),
 }
 LINES = (
-    ("collect_list(x)", f"DISTINCT; {_ELEMENT_TYPES}; the order of the elements is not defined"),
-    ("array_agg(x)", f"DISTINCT; {_ELEMENT_TYPES}; the order of the elements is not defined"),
-    ("collect_set(x)", f"FLOAT and DOUBLE; {_ELEMENT_TYPES}; the order of the elements is not defined"),
+    ("collect_list(x)", "DISTINCT; the order of the elements is not defined"),
+    ("array_agg(x)", "DISTINCT; the order of the elements is not defined"),
+    ("collect_set(x)", f"{_EXACT}; the order of the elements is not defined"),
 )
 
 
@@ -289,64 +499,10 @@ def _days(e: Expressions, node: exp.Expr, first: str, last: str, step: exp.Expr 
 
 
 SEQUENCE_FUNCTIONS = functions(
-    "Arrays",
+    _SECTION,
     (
         "sequence(first, last[, step])",
         _sequence,
         "TIMESTAMP; a step that is not a literal; negative steps of dates",
-    ),
-)
-
-
-# GET_JSON_OBJECT, for the allow-list of ``expressions``.
-#
-# Spark reads JSON as a stream, writes what it finds anew, and passes over errors in some places. DuckDB reads the
-# whole text. A text or a value for which the results may differ is an error when it occurs.
-
-_STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_ -]*)|\['([A-Za-z_][A-Za-z0-9_ .-]*)'\]|\[(\d{1,9})\]", re.ASCII)
-
-
-def _steps(path: str) -> list[str | int] | None:
-    """Returns the keys and indexes of a path; ``None`` for one that is not simple."""
-    if not path.startswith("$"):
-        return None
-    steps: list[str | int] = []
-    position = 1
-    while position < len(path):
-        match = _STEP.match(path, position)
-        if match is None:
-            return None
-        name, quoted_name, index = match.groups()
-        steps.append(int(index) if index is not None else name or quoted_name)
-        position = match.end()
-    return steps or None
-
-
-def _get_json_object(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    first, second = e.arguments(node, 2)
-    value, path = text(e, first, scope), e.translate(second, scope)
-    name = call("get_json_object", value.name, path.name)
-    if path.type == VOID:
-        return Typed(e.cast(path, STRING, node), STRING, name)
-    steps = _steps(path.text) if path.text is not None else None
-    if steps is None:
-        e.refuse(node, f"The JSON path {e.text.shown(second)}")
-    place, repeated = "$", []
-    for step in steps:
-        if isinstance(step, str):
-            # Of equal keys, Spark continues with the next one if the first one has no value.
-            repeated.append(f"rw_repeats({value.sql}, {string_literal(place)}, {string_literal(step)})")
-        place += f"[{step}]" if isinstance(step, int) else f'."{step}"'
-    sql = f"rw_json({value.sql}, {string_literal(place)}, {' OR '.join(repeated) or 'false'})"
-    return Typed(sql, STRING, name)
-
-
-JSON_FUNCTIONS = functions(
-    "Strings",
-    (
-        "get_json_object(s, '$.key[index].key')",
-        _get_json_object,
-        "other paths; when they occur: malformed JSON, repeated keys without a value, fractions below 0.001 and from "
-        "10 million on, objects and arrays with fractions or escapes",
     ),
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 from rewriter.exec.sql_types import (
@@ -19,6 +21,7 @@ from rewriter.exec.sql_types import (
     MAX_PRECISION,
     STRING,
     TIMESTAMP,
+    VOID,
     SqlType,
     decimal,
     duckdb_type,
@@ -55,7 +58,9 @@ def cast(sql: str, source: SqlType, target: SqlType, tolerant: bool = False) -> 
         return sql
     if source.name == "void":
         return plain_cast(sql, target)
-    if BINARY in (source, target):
+    if source.is_nested:
+        return _nested_text(sql, source) if target.name == "string" else _nested(sql, source, target, tolerant)
+    if target.is_nested or BINARY in (source, target):
         return None
     if source.name == "string":
         return _from_string(sql, target, tolerant)
@@ -77,6 +82,77 @@ def cast(sql: str, source: SqlType, target: SqlType, tolerant: bool = False) -> 
     if not (source.is_numeric and target.is_numeric):
         return None
     return _numeric(sql, source, target, keyword, direct)
+
+
+def _nested(sql: str, source: SqlType, target: SqlType, tolerant: bool) -> str | None:
+    """Returns an array, a map or a struct as another one of its kind. Fields are assigned by their places."""
+    # Keys that become equal, and values that become NULL, have rules of their own.
+    if source.name != target.name or len(source.parts) != len(target.parts) or tolerant:
+        return None
+    if source.parts[0][1].name == "void" and source.name == "map":
+        return plain_cast(sql, target)  # It is empty.
+    value = f"e{_depth(source)}"
+    pairs = [(part, cast_part) for (_, part), (_, cast_part) in zip(source.parts, target.parts, strict=True)]
+    if source.name == "array":
+        element = cast(value, *pairs[0])
+        return None if element is None else f"list_transform({sql}, lambda {value}: {element})"
+    if source.name == "map":
+        if pairs[0][0] != pairs[0][1]:
+            return None
+        item = cast(f"{value}.value", *pairs[1])
+        entry = f"struct_pack(key := {value}.key, value := {item})"
+        return (
+            None if item is None else f"map_from_entries(list_transform(map_entries({sql}), lambda {value}: {entry}))"
+        )
+    fields = [cast(field_sql(value, name), *pair) for (name, _), pair in zip(source.parts, pairs, strict=True)]
+    if any(field is None for field in fields):
+        return None
+    made = struct_sql([(name, str(field)) for (name, _), field in zip(target.parts, fields, strict=True)])
+    return f"list_transform([{sql}], lambda {value}: CASE WHEN {value} IS NOT NULL THEN {made} END)[1]"
+
+
+def _depth(type_: SqlType) -> int:
+    return 1 + max((_depth(part) for _, part in type_.parts), default=0)
+
+
+def field_sql(sql: str, name: str) -> str:
+    """Returns the field of a struct; NULL where the struct is NULL."""
+    return f"struct_extract({sql}, {string_literal(name)})"
+
+
+def struct_sql(fields: Sequence[tuple[str, str]]) -> str:
+    """Returns the struct of fields, each with its name and its SQL."""
+    return f"struct_pack({', '.join(f'{quote(name)} := {sql}' for name, sql in fields)})"
+
+
+def _nested_text(sql: str, source: SqlType) -> str | None:
+    """Returns the text of an array, a map or a struct: ``[1, null]``, ``{a -> 1}`` and ``{1, null}``."""
+    value = f"e{_depth(source)}"
+
+    def text_of(part_sql: str, part: SqlType) -> str | None:
+        converted = cast(part_sql, part, STRING)
+        return None if converted is None else f"coalesce({converted}, 'null')"
+
+    if source.name == "array":
+        element = text_of(value, source.parts[0][1])
+        return None if element is None else _listed_text(sql, value, element, "[]")
+    if source.name == "map":
+        (_, key_type), (_, value_type) = source.parts
+        key, item = text_of(f"{value}.key", key_type), text_of(f"{value}.value", value_type)
+        if key is None or item is None:
+            return None
+        return _listed_text(f"map_entries({sql})", value, f"{key} || ' -> ' || {item}", "{}")
+    fields = [text_of(field_sql(value, name), part) for name, part in source.parts]
+    if any(field is None for field in fields):
+        return None
+    joined = " || ', ' || ".join(map(str, fields))
+    made = f"'{{' || {joined} || '}}'"
+    return f"list_transform([{sql}], lambda {value}: CASE WHEN {value} IS NOT NULL THEN {made} END)[1]"
+
+
+def _listed_text(list_sql: str, value: str, item: str, brackets: str) -> str:
+    texts = f"list_transform({list_sql}, lambda {value}: {item})"
+    return f"('{brackets[0]}' || array_to_string({texts}, ', ') || '{brackets[1]}')"
 
 
 def _to_string(sql: str, source: SqlType) -> str | None:
@@ -191,6 +267,10 @@ def common_type(left: SqlType, right: SqlType) -> SqlType | None:
     """Returns the common type of two values in a comparison, a CASE or a set operation (Spark's ANSI rules); ``None``
     if there is no common type or it is not proven.
     """
+    if left == right:
+        return left
+    if left.is_nested and left.name == right.name:
+        return _common_nested_type(left, right)
     if left.name == right.name and not left.is_decimal:
         return left
     if left.name == "void":
@@ -213,6 +293,20 @@ def common_type(left: SqlType, right: SqlType) -> SqlType | None:
     return decimal(integer_digits + scale, scale)
 
 
+def _common_nested_type(left: SqlType, right: SqlType) -> SqlType | None:
+    """Returns the common type of two arrays, maps with the same keys, or structs with the same names of fields."""
+    parts = []
+    for (left_name, left_part), (right_name, right_part) in zip(left.parts, right.parts, strict=False):
+        part = common_type(left_part, right_part)
+        if part is None or left_name.lower() != right_name.lower():
+            return None
+        parts.append((left_name, part))
+    keys = {type_.parts[0][1] for type_ in (left, right) if type_.name == "map"}
+    if len(left.parts) != len(right.parts) or len(keys - {VOID}) > 1:
+        return None
+    return replace(left, parts=tuple(parts))
+
+
 def promoted_type(type_: SqlType) -> SqlType:
     """Returns the type that a string takes beside a value of another type (Spark's ANSI rules): BIGINT beside integers,
     DOUBLE beside other numbers.
@@ -227,6 +321,8 @@ def promoted_type(type_: SqlType) -> SqlType:
 
 def wider_type(left: SqlType, right: SqlType) -> SqlType | None:
     """Returns the common type of two values, of which a string takes the type that it is promoted to."""
+    if left.is_nested or right.is_nested:
+        return common_type(left, right)
     if left.name == "string" and right.name not in ("string", "void"):
         return promoted_type(right)
     if right.name == "string" and left.name not in ("string", "void"):

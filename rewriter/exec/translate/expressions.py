@@ -147,24 +147,39 @@ class Source:
 @dataclass(frozen=True)
 class Scope:
     """A scope of names. ``outer_scope`` is the scope around a subquery, ``queries`` are its common table
-    expressions, ``windows`` the windows that the SELECT names.
+    expressions, ``windows`` the windows that the SELECT names, ``variables`` those of the lambdas around an expression,
+    by their names in lower case.
     """
 
     sources: tuple[Source, ...] = ()
     outer_scope: Scope | None = None
     queries: Mapping[str, object] = field(default_factory=dict)
     windows: Mapping[str, exp.Expr] = field(default_factory=dict)
+    variables: Mapping[str, Typed] = field(default_factory=dict)
 
     def find(self, name: str, qualifier: str | None) -> list[SourceColumn]:
         """Returns the columns that a name can mean, in the innermost scope that has any."""
-        matches = [
+        matches = self._own_columns(name, qualifier)
+        return matches if matches or self.outer_scope is None else self.outer_scope.find(name, qualifier)
+
+    def find_path(self, names: Sequence[str]) -> tuple[list[SourceColumn], Sequence[str]]:
+        """Returns the columns that the first names of ``a.b.c`` can mean, and the other names, which are fields. In one
+        scope, ``a.b`` is the column ``b`` of the relation ``a`` before it is the field ``b`` of the column ``a``.
+        """
+        if len(names) > 1 and (matches := self._own_columns(names[1], names[0])):
+            return matches, names[2:]
+        if matches := self._own_columns(names[0], None):
+            return matches, names[1:]
+        return ([], ()) if self.outer_scope is None else self.outer_scope.find_path(names)
+
+    def _own_columns(self, name: str, qualifier: str | None) -> list[SourceColumn]:
+        return [
             column
             for source in self.sources
             if qualifier is None or (source.alias or "").lower() == qualifier.lower()
             for column in source.columns_by_name.get(name.lower(), ())
             if qualifier is not None or name.lower() not in source.hidden_names
         ]
-        return matches if matches or self.outer_scope is None else self.outer_scope.find(name, qualifier)
 
 
 @dataclass(frozen=True)
@@ -178,6 +193,12 @@ class OuterScope(Scope):
         if matches:
             self.used_names.append(name)
         return matches
+
+    def find_path(self, names: Sequence[str]) -> tuple[list[SourceColumn], Sequence[str]]:
+        matches, fields = super().find_path(names)
+        if matches:
+            self.used_names.append(names[0])
+        return matches, fields
 
 
 #: Translates a subquery in a scope; returns its SQL, its columns' types, and whether it names columns of the scope:
@@ -278,11 +299,20 @@ class Expressions:
             )  # fmt: skip
         return _boolean(value)
 
-    def comparable(self, value: Typed, node: exp.Expr, what: str) -> Typed:
-        """Returns the value. Refuses an array where values are compared: in ``what``."""
-        if value.type.element is not None:
+    def comparable(self, value: Typed, node: exp.Expr, what: str, grouped: bool = False) -> Typed:
+        """Returns the value. Refuses a nested value where values are compared: in ``what``. Where values are
+        ``grouped``, only equality matters, and arrays and structs without floating-point numbers are equal as in Spark.
+        """
+        if value.type.is_nested and (not grouped or value.type.leaves & {"map", "float", "double"}):
+            if "map" in value.type.leaves and what.startswith("ORDER BY"):
+                self._refuse_ordering(value.type, node)
             self.refuse(node, f"{what} of {value.type}")
         return value
+
+    def _refuse_ordering(self, type_: SqlType, node: exp.Expr) -> NoReturn:
+        """Raises Spark's error for a comparison of maps."""
+        message = f"{self.text.shown(node)} compares values of the type {type_.shown}, and maps cannot be compared."
+        self.text.wrong(message, "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "42K09", node)
 
     def refuse(self, node: exp.Expr, construct: str | None = None) -> NoReturn:
         """Raises the error for a node that is not on the list."""
@@ -325,10 +355,8 @@ class Expressions:
         """
         if binary and any(value.char for value in values):
             self.refuse(node, "A CHAR column in this comparison")
-        if any(value.type.element is not None for value in values) and (
-            binary or len({value.type for value in values} - {VOID}) > 1
-        ):
-            self.refuse(node, f"{self.text.shown(node)}, which compares or mixes arrays,")
+        if any(value.type.is_nested for value in values):
+            return self._cast_nested(values, node, binary)
         if binary and any(value.type.is_decimal for value in values):
             values = [narrow_literal(value) for value in values]
         # Spark, too, begins with the strings.
@@ -340,6 +368,24 @@ class Expressions:
                 self.refuse_mixed(target, type_, node, binary)
             target = common_type_
         return [self._read_as(value, target, node, binary) for value in values], target
+
+    def _cast_nested(self, values: Sequence[Typed], node: exp.Expr, binary: bool) -> tuple[list[str], SqlType]:
+        """Casts arrays, maps and structs to their common type. Only values of one type are compared, and only by ``=``,
+        ``<>`` and ``<=>``: NULLs within them are in another order than Spark's.
+        """
+        target = values[0].type
+        for value in values[1:]:
+            wider = wider_type(target, value.type)
+            if wider is None:
+                self.refuse(node, f"{self.text.shown(node)}, which mixes {target} and {value.type},")
+            target = wider
+        if binary:
+            if "map" in target.leaves:
+                self._refuse_ordering(target, node)
+            is_equality = isinstance(node, exp.EQ | exp.NEQ | exp.NullSafeEQ | exp.NullSafeNEQ)
+            if not is_equality or {value.type for value in values} - {VOID, target}:
+                self.refuse(node, f"{self.text.shown(node)}, which compares {target},")
+        return [self.cast(value, target, node) for value in values], target
 
     def _read_as(self, value: Typed, target: SqlType, node: exp.Expr, binary: bool) -> str:
         """Casts a value to the type that it is promoted to. A string constant is read here if its form is usual."""

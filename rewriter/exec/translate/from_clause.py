@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rewriter.catalog.model.stored_paths import READ_FILES
+from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import NotSupportedError, ParseError
-from rewriter.exec.sql_types import BIGINT, BOOLEAN, INT, STRING, VOID, SqlType, parse_type
+from rewriter.exec.sql_types import BIGINT, BOOLEAN, STRING, VOID, SqlType, parse_type
 from rewriter.exec.translate.aggregate_calls import Aggregate, aggregate_call
 from rewriter.exec.translate.aggregates import aggregate
-from rewriter.exec.translate.arrays import GENERATOR_ENTRIES, array, element_of, is_generator
 from rewriter.exec.translate.casts import quote, string_literal, wider_type
 from rewriter.exec.translate.expressions import Expressions, Scope, Source, SourceColumn, Typed
+from rewriter.exec.translate.generators import Generated, generated, is_generator
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -123,41 +124,9 @@ class FromClauses:
             self.text.refuse(f"LATERAL VIEW of {self.text.shown(view.this)}", view.this)
         self.expressions.construct("LATERAL VIEW [OUTER] explode(array)")
         scope = Scope(tuple(from_.sources), outer_scope if outer_scope.sources else None, dict(ctes))
-        is_outer = bool(view.args.get("outer"))
-        sql, source = self.generator(view.this, scope, is_outer)
-        from_.sql += f" LEFT JOIN {sql} ON true" if is_outer else f" CROSS JOIN {sql}"
-        from_.sources.append(self._aliased(view, source.columns, None))
-
-    def generator(self, node: exp.Expr, scope: Scope, outer: bool) -> tuple[str, Source]:
-        """Returns the relation that a call of EXPLODE or POSEXPLODE makes from a row, and its columns, under the names
-        that an item of a SELECT list gives them.
-        """
-        call_node = node.this if isinstance(node, exp.Alias | exp.Aliases) else node
-        function = str(self.expressions.text.called(call_node))
-        (argument,) = self.expressions.arguments(call_node, 1)
-        value = array(self.expressions, argument, scope)
-        entry = GENERATOR_ENTRIES.get(function)
-        if entry is not None:
-            self.expressions.entries.add(entry)
-        columns = [("col", element_of(value))]
-        items = [f"unnest({value.sql})"]
-        if function.startswith("pos"):
-            columns.insert(0, ("pos", INT))
-            items.insert(0, f"CAST(generate_subscripts({value.sql}, 1) - 1 AS INTEGER)")
-        if function.endswith("_outer") and not outer:
-            self.text.refuse(f"The function {function}", call_node, "Write LATERAL VIEW OUTER explode(…).")
-        if isinstance(node, exp.Alias | exp.Aliases):
-            names = [node.alias] if isinstance(node, exp.Alias) else [name.name for name in node.expressions]
-            if len(names) != len(columns):
-                self.text.wrong(
-                    f"{len(names)} names are given to {len(columns)} columns.",
-                    "UDTF_ALIAS_NUMBER_MISMATCH", "42802", node,
-                )  # fmt: skip
-            columns = [(name, type_) for name, (_, type_) in zip(names, columns, strict=True)]
-        alias = self.alias()
-        selected = ", ".join(f"{sql} AS c{number}" for number, sql in enumerate(items))
-        sources = [SourceColumn(name, f"{alias}.c{number}", type_) for number, (name, type_) in enumerate(columns)]
-        return f"LATERAL (SELECT {selected}) AS {alias}", Source(None, tuple(sources))
+        rows = generated(self.expressions, view.this, scope, self.alias())
+        from_.sql += joined_rows(rows, bool(view.args.get("outer")))
+        from_.sources.append(self._aliased(view, rows.source.columns, None))
 
     # -- joins --------------------------------------------------------------------------------------------------
 
@@ -255,8 +224,8 @@ class FromClauses:
                 )  # fmt: skip
             if len(before) != 1 or len(after) != 1 or before[0].type is None or before[0].type != after[0].type:
                 self.text.refuse(f"USING of {name}, which is not one column of one type on both sides,", join.this)
-            if before[0].type.element is not None:
-                self.text.refuse(f"USING of {name}, an array,", join.this)
+            if before[0].type.is_nested:
+                self.text.refuse(f"USING of {name}, {before[0].type},", join.this)
             if before[0].typed().char != after[0].typed().char:
                 self.text.refuse(f"USING of {name}, a CHAR of different lengths,", join.this)
             left, right = before[0].sql, after[0].sql
@@ -302,7 +271,7 @@ class FromClauses:
                 )  # fmt: skip
             patterns = dict(relation.time_patterns)
             columns = [
-                _source_column(column.name, column.type, alias, patterns.get(column.name.lower()))
+                _source_column(column.name, column.type, alias, patterns.get(column.name.lower()), relation.format)
                 for column in relation.all_columns
             ]
             return f"{quote(relation.name)} AS {alias}", self._aliased(node, columns, relation.name)
@@ -372,10 +341,17 @@ class FromClauses:
         return tuple((name, type_) for name, (_, type_) in zip(names, columns, strict=True))
 
 
-def _source_column(name: str, type_name: str, alias: str, time_pattern: str | None = None) -> SourceColumn:
+def joined_rows(rows: Generated, outer: bool = False) -> str:
+    """Returns the join of the relations so far with the rows that a generator makes of each of them."""
+    return f" LEFT JOIN {rows.sql} ON true" if outer or rows.is_outer else f" CROSS JOIN {rows.sql}"
+
+
+def _source_column(name: str, type_name: str, alias: str, time_pattern: str | None, format: str) -> SourceColumn:
     try:
         column_type: SqlType | None = parse_type(type_name)
     except NotSupportedError:
+        column_type = None
+    if column_type is not None and column_type.is_nested and not DATA_FORMATS[format.lower()].nests:
         column_type = None
     return SourceColumn(name, f"{alias}.{quote(name)}", column_type, type_name, time_pattern)
 
@@ -513,7 +489,7 @@ def _pivoted(
     )  # fmt: skip
     items, keys = [], []
     for number, (_, column) in enumerate(kept):
-        e.comparable(column.typed(), node, "PIVOT beside a column")
+        e.comparable(column.typed(), node, "PIVOT beside a column", grouped=True)
         keys.append(column.sql)
         merged = column.type is not None and column.type.is_floating
         items.append(f"{f'({column.sql} + 0)' if merged else column.sql} AS c{number}")

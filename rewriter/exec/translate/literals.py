@@ -29,6 +29,7 @@ from rewriter.exec.sql_types import (
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS
 from rewriter.exec.translate.casts import assigned_literal, plain_cast, string_literal, timestamp_sql
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, functions, quoted
+from rewriter.exec.translate.extraction import field
 from rewriter.exec.translate.grouping_sets import ALL_KEYS, GROUPING_ID_COLUMN
 from rewriter.timeline.time_bounds import check_literal
 from rewriter.timeline.timestamp_casts import has_zone
@@ -56,12 +57,15 @@ def is_grouping_column(node: exp.Expr, scope: Scope) -> bool:
 
 
 def _column(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    e.allow_only(node, "this", "table")
-    name = node.name
-    qualifier = node.args["table"].name if node.args.get("table") else None
-    matches = scope.find(name, qualifier)
+    e.allow_only(node, "this", "table", "db", "catalog")
+    assert isinstance(node, exp.Column)
+    names = [part.name for part in node.parts]
+    matches, fields = scope.find_path(names)
+    name, qualifier = names[-1], names[-2] if len(names) > 1 else None
     if is_grouping_column(node, scope):
         return Typed(plain_cast(ALL_KEYS, BIGINT), BIGINT, "grouping_id()")
+    if not matches and len(names) > 2:
+        e.refuse(node, f"The name {e.text.shown(node)} of more than two parts")
     if not matches:
         available = sorted({column.name for source in scope.sources for column in source.columns})
         e.text.wrong(
@@ -76,7 +80,10 @@ def _column(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         )  # fmt: skip
     if matches[0].type is None:
         e.refuse(node, f"The type {matches[0].type_name} of the column {matches[0].name}")
-    return matches[0].typed(name)
+    value = matches[0].typed(names[len(names) - len(fields) - 1])
+    for field_name in fields:
+        value = field(e, value, field_name, node)
+    return value
 
 
 #: A number as Spark and DuckDB read it; sqlglot reads ``1.5e``, too.
@@ -209,7 +216,9 @@ def _cast(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value = e.translate(operand, scope)
     tolerant = bool(node.args.get("safe"))
     name = None
-    if value.name is not None:
+    if target.is_nested:
+        name = value.name
+    elif value.name is not None:
         name = f"{'TRY_CAST' if tolerant else 'CAST'}({value.name} AS {str(target).upper()})"
     return Typed(e.cast(value, target, node, tolerant), target, name)
 

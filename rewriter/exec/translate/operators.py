@@ -25,6 +25,7 @@ from rewriter.exec.translate.expressions import (
 )
 from rewriter.exec.translate.intervals import ENTRY as INTERVALS
 from rewriter.exec.translate.intervals import refuse_interval, with_interval
+from rewriter.exec.translate.lambdas import FUNCTIONS as LAMBDA_FUNCTIONS
 from rewriter.planner.text.literals import MIRRORED, rounded_bound
 from rewriter.planner.text.sqlglot_trees import PLUS, chain_name
 
@@ -183,6 +184,10 @@ def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _exists(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    if node.args.get("expression") is not None:
+        of_array = LAMBDA_FUNCTIONS["exists"]
+        e.entries.update(entry for entry in (of_array.entry,) if entry is not None)
+        return of_array.translation(e, node, scope)
     e.allow_only(node, "this")
     sql, _, is_correlated = e.subquery(node.this, scope)
     return Typed(f"EXISTS ({sql})", BOOLEAN, None if is_correlated else "exists()")
@@ -326,7 +331,7 @@ def _has_equal_row(lefts: Sequence[str], rights: Sequence[str], sql: str, negate
 
 def _target(e: Expressions, value: Typed, type_: SqlType, node: exp.Expr) -> SqlType:
     target = wider_type(value.type, type_)
-    if target is None or value.type.element is not None or type_.element is not None:
+    if target is None or value.type.is_nested or type_.is_nested:
         e.refuse(node, f"IN (SELECT …) of {value.type} and {type_}")
     return target
 

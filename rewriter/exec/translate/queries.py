@@ -16,10 +16,10 @@ from sqlglot import exp
 
 from rewriter.exec.sql_types import INT, SqlType, duckdb_type
 from rewriter.exec.translate.allowlist import ALLOWED
-from rewriter.exec.translate.arrays import is_generator
 from rewriter.exec.translate.casts import wider_type
 from rewriter.exec.translate.expressions import Expressions, OuterScope, Scope, Source, SourceColumn, Typed
-from rewriter.exec.translate.from_clause import Cte, Ctes, FromClauses, Query
+from rewriter.exec.translate.from_clause import Cte, Ctes, FromClauses, Query, joined_rows
+from rewriter.exec.translate.generators import generated, is_generator
 from rewriter.exec.translate.grouping_sets import ALL_KEYS
 from rewriter.exec.translate.literal_tables import NAME, LiteralTable, literal_table
 from rewriter.exec.translate.select_items import Item
@@ -184,12 +184,12 @@ class _Queries:
             e.construct("WHERE")
         where = f" WHERE {e.test(node.args['where'].this, scope, 'WHERE').sql}" if node.args.get("where") else ""
         generator = self._generator(node)
-        generated: dict[int, list[Item]] = {}
+        made: dict[int, list[Item]] = {}
         if generator is not None:
-            join, source = self.clauses.generator(generator, scope, outer=False)
-            from_sql = f"{from_sql} CROSS JOIN {join}" if from_sql else f" FROM {join}"
-            generated[id(generator)] = [Item(c.name, c.typed(c.name), None, True) for c in source.columns]
-        items = self.lists.items(node.expressions, scope, generated)
+            rows = generated(e, generator, scope, self.clauses.alias())
+            from_sql = (from_sql or " FROM (SELECT 1) AS d") + joined_rows(rows)
+            made[id(generator)] = [Item(c.name, c.typed(c.name), None, True) for c in rows.source.columns]
+        items = self.lists.items(node.expressions, scope, made)
         group = self.lists.group(node.args.get("group"), items, scope)
         tests = [group.having] if group.having else []
         if node.args.get("having"):
@@ -202,7 +202,7 @@ class _Queries:
             e.allow_only(distinct)
             e.construct("SELECT DISTINCT")
             for item in items:
-                e.comparable(item.value, node, "SELECT DISTINCT")
+                e.comparable(item.value, node, "SELECT DISTINCT", grouped=True)
         selected = self.lists.selected(items, group, distinct=distinct is not None)
         sql = f"SELECT {'DISTINCT ' if distinct else ''}{selected}{from_sql}{where}{group.sql}{having}"
         sql += self.lists.qualify(node, items, scope)
@@ -264,10 +264,10 @@ class _Queries:
                 )  # fmt: skip
             for index, (_, type_) in enumerate(query.columns):
                 target = wider_type(types[index], type_)
-                if types[index].element is not None or type_.element is not None:
-                    is_all = isinstance(node, exp.Union) and not node.args.get("distinct")
-                    if not is_all or types[index] != type_:
-                        self.text.refuse(f"A set operation of {types[index]} and {type_}", node)
+                is_all = isinstance(node, exp.Union) and not node.args.get("distinct")
+                nested = types[index] if types[index].is_nested else type_
+                if nested.is_nested and (target is None or (not is_all and nested.leaves & {"map", "float", "double"})):
+                    self.text.refuse(f"A set operation of {types[index]} and {type_}", node)
                 if target is None and types[index].is_numeric and type_.is_numeric:
                     self.text.refuse(f"A set operation of {types[index]} and {type_}", node)
                 if target is None:

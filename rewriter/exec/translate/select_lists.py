@@ -11,6 +11,7 @@ from rewriter.errors import Error
 from rewriter.exec.translate.aggregates import is_aggregate
 from rewriter.exec.translate.duckdb_macros import lambda_macros
 from rewriter.exec.translate.expressions import ExpressionKey
+from rewriter.exec.translate.extraction import field, is_field
 from rewriter.exec.translate.grouping_sets import GROUPING_ID_COLUMN, key_sets, number_of_sets
 from rewriter.exec.translate.literals import is_grouping_column
 from rewriter.exec.translate.select_items import (
@@ -79,7 +80,9 @@ class SelectLists:
                 value = self.expressions.translate(node, scope)
                 # A cast of a column keeps the column's name, but only at the top.
                 casts_column = isinstance(node, exp.Cast) and isinstance(node.this, exp.Column)
-                name = node.this.name if casts_column else value.name or f"_c{len(items)}"
+                is_column = casts_column and not is_field(node.this, scope)
+                name = node.this.name if is_column else value.name or f"_c{len(items)}"
+                name = node.name if isinstance(node, exp.Column) else _last_name(node) or name
                 name = GROUPING_ID_COLUMN if is_grouping_column(node, scope) else name
                 items.append(Item(name, value, node, isinstance(node, exp.Column)))
         return items
@@ -98,6 +101,8 @@ class SelectLists:
                 if column.type is None:
                     self.text.refuse(f"The type {column.type_name} of the column {column.name}", node)
                 items.append(Item(column.name, column.typed(), None, True))
+        if not items and table is not None:
+            items = self._fields(node, scope)
         if not items:
             self.text.wrong(
                 f"No columns match {table.name + '.' if table else ''}*.",
@@ -105,6 +110,19 @@ class SelectLists:
             )  # fmt: skip
         self.expressions.construct("*, t.*")
         return self._without(star.args.get("except_") or (), items)
+
+    def _fields(self, node: exp.Expr, scope: Scope) -> list[Item]:
+        """Returns the fields of the struct that ``s.*`` names; none if no column has the name."""
+        names = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
+        matches, path = scope.find_path(names)
+        if len(matches) != 1 or matches[0].type is None:
+            return []
+        value = matches[0].typed(matches[0].name)
+        for name in path:
+            value = field(self.expressions, value, name, node)
+        if value.type.name != "struct":
+            return []
+        return [Item(name, field(self.expressions, value, name, node), None, True) for name, _ in value.type.parts]
 
     def _without(self, columns: Sequence[exp.Expr], items: list[Item]) -> list[Item]:
         """Leaves out the columns of EXCEPT."""
@@ -173,7 +191,9 @@ class SelectLists:
         self.expressions.construct("GROUP BY ALL")
         return _plain_grouping(
             [
-                self.expressions.key(item.node, self.expressions.comparable(item.value, clause, "GROUP BY ALL"))
+                self.expressions.key(
+                    item.node, self.expressions.comparable(item.value, clause, "GROUP BY ALL", grouped=True)
+                )
                 for item in items
                 if item.node is None or not _has(item.node, self.is_aggregate)
             ]
@@ -275,11 +295,12 @@ class SelectLists:
                 self.text.wrong(message, "GROUP_BY_POS_AGGREGATE", "42903", node)
             self.text.wrong(message, "GROUP_BY_AGGREGATE", "42903", node)
         value = self.expressions.translate(node, scope) if item is None else item.value
-        return self.expressions.key(expression, self.expressions.comparable(value, node, "GROUP BY"))
+        return self.expressions.key(expression, self.expressions.comparable(value, node, "GROUP BY", grouped=True))
 
     def having_sql(self, clause: exp.Expr, items: Sequence[Item], group: Grouping, scope: Scope) -> str:
         """Translates the condition of HAVING."""
         self.expressions.construct("HAVING")
+        self._refuse_fields_of_items(clause.this, items, scope, "HAVING")
         condition = self.having(clause.this, items, group, scope)
         sql = self.expressions.condition(condition, scope).sql
         if _calls_lambda(sql) and _has(condition, self.is_aggregate):
@@ -396,6 +417,7 @@ class SelectLists:
     def _sort_value(self, target: exp.Expr, items: Sequence[Item], scope: Scope, by_output: bool) -> str:
         """Translates the expression of a sort key: an item of the SELECT list by its number, its name or its value."""
         item = None
+        self._refuse_fields_of_items(target, items, scope, "ORDER BY")
         if isinstance(target, exp.Literal) and not target.args.get("is_string"):
             item = self._ordinal(target, items, "ORDER BY")
         elif isinstance(target, exp.Column) and not target.args.get("table"):
@@ -418,6 +440,22 @@ class SelectLists:
         if by_output and not matching_numbers:
             self.text.refuse("ORDER BY of SELECT DISTINCT by an expression that is not selected", target)
         return f"c{matching_numbers[0]}" if matching_numbers else value.sql
+
+    def _refuse_fields_of_items(self, node: exp.Expr, items: Sequence[Item], scope: Scope, clause: str) -> None:
+        """Refuses ``a.b`` in a clause if ``a`` is an item of the SELECT list, of which Spark takes a field, and means
+        something else in FROM.
+        """
+        for column in node.find_all(exp.Column):
+            first = column.parts[0].name.lower()
+            own = [item for item in items if item.name.lower() == first and item.value.type.is_nested]
+            if len(column.parts) == 1 or not own:
+                continue
+            matches, fields = scope.find_path([part.name for part in column.parts])
+            of_column = matches and len(fields) == len(column.parts) - 1 and matches[0].sql == own[0].value.sql
+            if len(own) > 1 or not of_column:
+                self.text.refuse(
+                    f"{self.text.shown(column)} in {clause}, where {first} is a column of the SELECT list,", column
+                )
 
     def _output_names(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> exp.Expr:
         """Replaces names of the SELECT list in an expression of ORDER BY by their expressions: an item comes before a
@@ -448,8 +486,16 @@ def _nested(clause: exp.Expr) -> list[exp.Expr]:
     return elements
 
 
+def _last_name(node: exp.Expr) -> str | None:
+    """Returns ``c`` of ``(a).b.c`` where ``a`` is a column, which Spark reads without parentheses."""
+    last, base = node.unnest(), node.unnest()
+    while isinstance(base, exp.Dot):
+        base = base.this.unnest()
+    return last.expression.name if isinstance(last, exp.Dot) and isinstance(base, exp.Column) else None
+
+
 def _calls_lambda(sql: str) -> bool:
-    return any(f"{name}(" in sql for name in lambda_macros())
+    return "lambda " in sql or any(f"{name}(" in sql for name in lambda_macros())
 
 
 def _is_same_column(node: exp.Expr, column: exp.Column) -> bool:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rewriter.errors import EngineError, NotSupportedError
-from rewriter.exec.sql_types import BINARY, DATE, STRING, TIMESTAMP, VOID, SqlType, duckdb_type, parse_type
-from rewriter.exec.translate.casts import cast, string_literal
+from rewriter.exec.sql_types import BINARY, DATE, INTEGERS, STRING, TIMESTAMP, VOID, SqlType, duckdb_type, parse_type
+from rewriter.exec.translate.casts import as_decimal, cast, string_literal
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -44,15 +44,20 @@ def assign(sql: str, source_type: str, column: Column, dialect: Dialect) -> str:
     """Returns SQL that puts ``sql``, of the type ``source_type`` (Spark's spelling), into the column.
 
     Raises ``EngineError`` INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST for types. For values, the SQL fails when it
-    runs. Nested types and BINARY are assigned only to themselves.
+    runs. Nested types are assigned to types with the same fields that hold all their values, BINARY only to itself.
     """
     if not is_assignable(source_type, column.type):
         raise _incompatible(source_type, column)
-    try:
-        source, target = parse_type(source_type), parse_type(column.type)
-    except NotSupportedError:
+    source, target = _parsed(source_type), _parsed(column.type)
+    if dialect is DUCKDB and target is not None and target.is_nested:
+        # DuckDB's own casts find fields by their names, with their letters as they are.
+        nested = None if source is None else cast(sql, source, target)
+        if nested is None:
+            raise _unsupported(f"Writing {source_type} into {column.name}", column)
+        return nested
+    if source is None or target is None or target.is_nested:
         # The fields get the declared names, by which files are read, and may be NULL: those of a literal are not.
-        is_same = source_type == column.type and (dialect is DUCKDB or "struct" not in column.type)
+        is_same = source_type == column.type and "struct" not in column.type
         return sql if is_same else f"CAST({sql} AS {column.type})"
     converted = _converted(sql, source, target, column, dialect)
     if target.length is None:
@@ -61,18 +66,55 @@ def assign(sql: str, source_type: str, column: Column, dialect: Dialect) -> str:
 
 
 def is_assignable(source_type: str, target_type: str) -> bool:
-    """Tests whether values of one type (Spark's spelling) may be put into a column of another. Nested types and BINARY
-    are assigned only to themselves.
+    """Tests whether values of one type (Spark's spelling) may be put into a column of another. Nested types are
+    assigned to types with the same fields that hold all their values, BINARY only to itself.
+
+    >>> is_assignable("array<int>", "array<bigint>"), is_assignable("array<bigint>", "array<int>")
+    (True, False)
     """
-    try:
-        source, target = parse_type(source_type), parse_type(target_type)
-    except NotSupportedError:
+    source, target = _parsed(source_type), _parsed(target_type)
+    if source is None or target is None:
         return source_type == "void" or _without_blanks(source_type) == _without_blanks(target_type)
+    if target.is_nested:
+        return _holds_all(target, source)
     if source == VOID or source.name == target.name:
         return True
     if target.name == "string":
-        return source != BINARY
+        return source != BINARY and not source.is_nested
     return (source.is_numeric and target.is_numeric) or (source.is_datetime and target.is_datetime)
+
+
+def _parsed(type_name: str) -> SqlType | None:
+    try:
+        return parse_type(type_name)
+    except NotSupportedError:
+        return None
+
+
+def _holds_all(target: SqlType, source: SqlType) -> bool:
+    """Tests whether each value of a type is one of another, with the same fields in their order: INT within BIGINT."""
+    if source in (VOID, target):
+        return True
+    if source.is_nested and source.name == target.name and len(source.parts) == len(target.parts):
+        return (source.name != "map" or source.parts[0][1] in (VOID, target.parts[0][1])) and all(
+            source_name.lower() == name.lower() and _holds_all(part, source_part)
+            for (name, part), (source_name, source_part) in zip(target.parts, source.parts, strict=True)
+        )
+    if source.is_integer and target.is_integer:
+        return INTEGERS[source.name] <= INTEGERS[target.name]
+    if (source.is_integer or source.is_decimal) and target.is_decimal:
+        digits = as_decimal(source)
+        return digits.scale <= target.scale and digits.precision - digits.scale <= target.precision - target.scale
+    return source.name == "float" and target.name == "double"
+
+
+def _unsupported(what: str, column: Column) -> NotSupportedError:
+    return NotSupportedError(
+        f"{what} is not supported on DuckDB.",
+        condition="DUCKDB_UNSUPPORTED",
+        object=column.name,
+        hint="Use the Spark engine (engine spark).",
+    )
 
 
 def _without_blanks(type_name: str) -> str:
@@ -88,12 +130,7 @@ def _converted(sql: str, source: SqlType, target: SqlType, column: Column, diale
     if target.name == "string" and dialect is DUCKDB:
         text = cast(sql, source, STRING)
         if text is None:
-            raise NotSupportedError(
-                f"Writing {source} as text into {column.name} is not supported on DuckDB.",
-                condition="DUCKDB_UNSUPPORTED",
-                object=column.name,
-                hint="Use the Spark engine (engine spark).",
-            )
+            raise _unsupported(f"Writing {source} as text into {column.name}", column)
         return text
     if not _loses(source, target):
         return direct

@@ -10,6 +10,7 @@ from rewriter.exec.sql_types import BIGINT, BINARY, BOOLEAN, DOUBLE, INT, MAX_PR
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import plain_cast, string_literal
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
+from rewriter.exec.translate.nested_constructors import concatenated_arrays
 from rewriter.exec.translate.patterns import groups, java_regex, replaceable
 from rewriter.lazy_dataclass import dataclass
 
@@ -149,6 +150,8 @@ _TRIMS = {"BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 def text(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     """Translates an argument to a string. Values that Spark casts to one implicitly (numbers, dates) are cast."""
     value = e.translate(node, scope)
+    if value.type.is_nested:
+        e.refuse(node, f"{value.type} where a STRING is needed")
     return Typed(e.cast(value, STRING, node), STRING, value.name, value.text)
 
 
@@ -253,7 +256,11 @@ def _pipes(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _concat(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    return _concatenation([text(e, part, scope) for part in e.arguments(node, 1, _MAX_ARGUMENTS)])
+    parts = e.arguments(node, 1, _MAX_ARGUMENTS)
+    values = [e.translate(part, scope) for part in parts]
+    if any(value.type.element is not None for value in values):
+        return concatenated_arrays(e, node, values)
+    return _concatenation([text(e, part, scope) for part in parts])
 
 
 def _concatenation(values: list[Typed]) -> Typed:

@@ -159,7 +159,8 @@ def _named(e: Expressions, node: exp.Expr, scope: Scope) -> exp.Expr:
 
 def _definition(e: Expressions, window: exp.Expr, scope: Scope) -> _Definition:
     values = [
-        e.comparable(e.translate(key, scope), key, "PARTITION BY") for key in window.args.get("partition_by") or ()
+        e.comparable(e.translate(key, scope), key, "PARTITION BY", grouped=True)
+        for key in window.args.get("partition_by") or ()
     ]
     parts = [replace(value, sql=for_key(value.sql)) for value in values]
     order, spec = window.args.get("order"), window.args.get("spec")

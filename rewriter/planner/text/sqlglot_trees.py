@@ -326,7 +326,7 @@ _OWN_GRAMMAR = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "GROUP", "NULLS")
 #: The words before a parenthesis that sqlglot has tokens of their own for and Spark has functions of.
 _FUNCTION_WORDS = frozenset(
     "LEFT RIGHT REPLACE IF DATE TIMESTAMP YEAR BOOLEAN TINYINT SMALLINT INT BIGINT FLOAT DOUBLE STRING ANY SOME "
-    "FORMAT ISNULL FIRST SEQUENCE RANGE".split()
+    "FORMAT ISNULL FIRST SEQUENCE RANGE MAP STRUCT".split()
 )
 _COMPARING = (TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.LIKE,
               TokenType.ILIKE, TokenType.RLIKE)  # fmt: skip

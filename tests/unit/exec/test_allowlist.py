@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from contract import proof_clauses
+from contract import proof_clauses, proof_nested
 from contract.proof_expressions import CASTS, EDGES, PLAIN, UNNAMED
 from contract.proof_queries import ANSWERED, APPROXIMATE
 from contract.proof_scalar_functions import AGGREGATES, SCALARS
@@ -29,6 +29,8 @@ def proven() -> frozenset[Entry]:
         *ANSWERED,
         *AGGREGATES,
         *proof_clauses.ANSWERED,
+        *(f"SELECT {expression} FROM v" for expression in proof_nested.NESTED),
+        *proof_nested.QUERIES,
         *APPROXIMATE,
     ]
     allowed = declared()
