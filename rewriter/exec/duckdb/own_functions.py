@@ -12,6 +12,9 @@ from itertools import chain
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
+from rewriter.exec.duckdb.hash_functions import HASH_FUNCTIONS
+from rewriter.exec.duckdb.number_texts import double_texts, float_texts
+from rewriter.exec.duckdb.text_functions import TEXT_FUNCTIONS
 from rewriter.exec.translate.duckdb_macros import macros
 
 if TYPE_CHECKING:
@@ -216,5 +219,9 @@ _FUNCTIONS: dict[str, tuple[Callable[..., _Column], tuple[str, ...], str]] = {
     "rw_theta_intersection": (_intersection, ("BLOB[]",), "BLOB"),
     "rw_theta_difference": (_difference, ("BLOB[]",), "BLOB"),
     "rw_weighted_percentiles": (_weighted_percentiles, ("STRUCT(v DOUBLE, n BIGINT)[]", "DOUBLE[]"), "DOUBLE[]"),
+    **HASH_FUNCTIONS,
+    **TEXT_FUNCTIONS,
+    "rw_other_double_text": (double_texts, ("DOUBLE",), "VARCHAR"),
+    "rw_other_float_text": (float_texts, ("FLOAT",), "VARCHAR"),
     "rw_theta_estimate": (_estimate, ("BLOB",), "BIGINT"),
 }

@@ -85,6 +85,8 @@ def _to_string(sql: str, source: SqlType) -> str | None:
         return f"rw_decimal_text({plain_cast(sql, STRING)})"
     if source.is_datetime:
         return f"rw_time_text({sql})"
+    if source.is_floating:
+        return f"rw_{source.name}_text({sql})"
     return plain_cast(sql, STRING) if source.is_integer or source.name == "boolean" else None
 
 
@@ -155,6 +157,8 @@ _REMARKS = {
     ("string", "double"): "hexadecimal numbers",
     ("string", "date"): "years of other than four digits",
     ("string", "timestamp"): "other forms than 'yyyy-M-d[ H:m[:s[.SSSSSS]]][Z|±HH:mm]'",
+    ("float", "string"): "numbers that Java 17 and later releases print differently (some from 2^24 on), when they occur",
+    ("double", "string"): "numbers that Java 17 and later releases print differently (some from 2^53 on), when they occur",
     ("date", "string"): "years before 1 and after 9999",
     ("timestamp", "string"): "years before 1 and after 9999",
 }
