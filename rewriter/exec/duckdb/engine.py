@@ -474,6 +474,7 @@ def _check_arrow_types(returned: pa.Schema, declared: pa.Schema, translation: Tr
         same_type = field.type == declared_field.type or (
             pa.types.is_timestamp(declared_field.type) and field.type == pa.timestamp("us")
         )
+        same_type = same_type or (pa.types.is_duration(declared_field.type) and field.type == pa.int64())
         if not same_type:
             raise InternalError(
                 f"DuckDB returned {field.type} where {declared_field.type} was expected: {translation.sql}"

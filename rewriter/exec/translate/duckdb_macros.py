@@ -334,6 +334,11 @@ _NUMBERS = (
     "ELSE CAST(trunc(CAST(n AS DOUBLE) * (x - a) / (b - a)) AS BIGINT) + 1 END "
     "WHEN a > b THEN CASE WHEN x > a THEN 0 WHEN x <= b THEN n + 1 "
     "ELSE CAST(trunc(CAST(n AS DOUBLE) * (a - x) / (a - b)) AS BIGINT) + 1 END END",
+    "rw_interval(x) AS list_transform([x], lambda v: CASE WHEN v IS NULL OR v BETWEEN CAST('-9223372036854775808' AS "
+    "HUGEINT) AND CAST('9223372036854775807' AS HUGEINT) THEN v ELSE error('[INTERVAL_ARITHMETIC_OVERFLOW."
+    "WITH_SUGGESTION] The interval has too many microseconds.') END)[1]",
+    "rw_divided_interval(n, d) AS CASE WHEN d = 0 AND n IS NOT NULL THEN error('[INTERVAL_DIVIDED_BY_ZERO] Division by "
+    "zero.') ELSE rw_quotient(n, nullif(d, 0)) END",
     # A remainder as PMOD returns it. The sum of a negative remainder and a negative divisor wraps in Java.
     "rw_pmod_exact(r, n) AS list_transform([{'r': r, 'n': n}], lambda v: "
     "CASE WHEN v.r < 0 AND v.n > 0 THEN v.r + v.n ELSE v.r END)[1]",

@@ -51,6 +51,8 @@ def assign(sql: str, source_type: str, column: Column, dialect: Dialect) -> str:
     try:
         source, target = parse_type(source_type), parse_type(column.type)
     except NotSupportedError:
+        if dialect is DUCKDB and source_type.startswith("interval"):
+            raise
         # The fields get the declared names, by which files are read, and may be NULL: those of a literal are not.
         is_same = source_type == column.type and (dialect is DUCKDB or "struct" not in column.type)
         return sql if is_same else f"CAST({sql} AS {column.type})"
