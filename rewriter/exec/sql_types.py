@@ -91,6 +91,22 @@ class SqlType:
         return self.is_integer or self.is_decimal or self.is_floating
 
     @property
+    def is_interval(self) -> bool:
+        """Whether values are intervals of days to seconds, which DuckDB holds as microseconds."""
+        return self.name.startswith("interval")
+
+    @property
+    def interval_units(self) -> tuple[str, ...]:
+        """The units of an interval, from the largest to the smallest."""
+        first, last = self.name.removeprefix("interval ").partition(" to ")[::2]
+        return INTERVAL_UNITS[INTERVAL_UNITS.index(first) : INTERVAL_UNITS.index(last or first) + 1]
+
+    def united(self, other: SqlType) -> SqlType:
+        """Returns the type of intervals of the units of two types, and of those between."""
+        units = [unit for unit in INTERVAL_UNITS if unit in self.interval_units + other.interval_units]
+        return interval_of(units[0], units[-1])
+
+    @property
     def is_datetime(self) -> bool:
         return self.name in ("date", "timestamp")
 
@@ -122,6 +138,19 @@ _DUCKDB = {
     "binary": "BLOB",
     "void": '"NULL"',
 }
+
+
+#: The units of intervals, from the largest.
+INTERVAL_UNITS = ("day", "hour", "minute", "second")
+
+
+def interval_of(first: str, last: str) -> SqlType:
+    """Returns the type of intervals of the units from the largest to the smallest one.
+
+    >>> str(interval_of("day", "second")), str(interval_of("day", "day"))
+    ('interval day to second', 'interval day')
+    """
+    return SqlType(f"interval {first}" if first == last else f"interval {first} to {last}")
 
 
 def decimal(precision: int, scale: int) -> SqlType:
@@ -230,6 +259,8 @@ def duckdb_type(type_: SqlType) -> str:
         return f"MAP({', '.join(duckdb_type(part) for _, part in type_.parts)})"
     if type_.element is not None:
         return f"{duckdb_type(type_.element)}[]"
+    if type_.is_interval:
+        return "BIGINT"
     return f"DECIMAL({type_.precision},{type_.scale})" if type_.is_decimal else _DUCKDB[type_.name]
 
 
@@ -245,6 +276,8 @@ def arrow_type(type_: SqlType) -> pa.DataType:
         return pa.map_(*(arrow_type(part) for _, part in type_.parts))
     if type_.is_decimal:
         return pa.decimal128(type_.precision, type_.scale)
+    if type_.is_interval:
+        return pa.duration("us")
     return {
         "boolean": pa.bool_(),
         "tinyint": pa.int8(),

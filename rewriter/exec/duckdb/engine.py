@@ -485,7 +485,9 @@ def _check_arrow_types(returned: pa.Schema, declared: pa.Schema, translation: Tr
 
 
 def _is_same_type(returned: pa.DataType, declared: pa.DataType) -> bool:
-    """Tests whether types differ at most in the zone of timestamps, which DuckDB does not have."""
+    """Tests whether types differ at most in the zone of timestamps and in intervals: DuckDB returns times without a
+    zone, and an interval as its microseconds.
+    """
     import pyarrow as pa
 
     if pa.types.is_nested(declared):
@@ -499,6 +501,8 @@ def _is_same_type(returned: pa.DataType, declared: pa.DataType) -> bool:
                 for part, declared_part in zip(*parts, strict=True)
             )
         )
+    if pa.types.is_duration(declared):
+        return bool(returned == pa.int64())
     return bool(returned == declared or (pa.types.is_timestamp(declared) and returned == pa.timestamp("us")))
 
 

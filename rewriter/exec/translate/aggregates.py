@@ -450,6 +450,8 @@ def _sum(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlTyp
         return "sum({0}){1}", value.sql, _sum_type(value.type)
     if value.type.is_floating:
         return "sum({0}){1}", plain_cast(value.sql, DOUBLE), DOUBLE
+    if value.type.is_interval:
+        return "rw_interval(sum({0}){1})", value.sql, value.type
     return _no_number(e, value, "SUM", node)
 
 

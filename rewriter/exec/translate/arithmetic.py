@@ -39,6 +39,7 @@ from rewriter.exec.translate.expressions import (
     infix,
     narrow_literal,
 )
+from rewriter.exec.translate.interval_values import interval_arithmetic
 from rewriter.exec.translate.literals import has_suffix, number
 
 _OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
@@ -51,8 +52,8 @@ def arithmetic(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this", "expression", "typed", "safe")
     left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
     operator = _OPERATORS[type(node)]
-    days = _with_days(left, right, operator)
-    return days or replace(
+    special = _with_days(left, right, operator) or interval_arithmetic(e, left, right, operator, node)
+    return special or replace(
         translate_operation(e, left, right, operator, node), name=infix(operator, left.name, right.name)
     )
 
@@ -246,6 +247,9 @@ def with_sign(e: Expressions, node: exp.Expr, sign: str, value: Typed) -> Typed:
     """Returns a number with a sign before it. A string or NULL becomes a DOUBLE."""
     if value.type in (STRING, VOID):
         value = Typed(e.cast(value, DOUBLE, node), DOUBLE, value.name)
+    if value.type.is_interval and sign == "-":
+        name = None if value.name is None else f"(- {value.name})"
+        return Typed(f"CAST(rw_interval(-CAST({value.sql} AS HUGEINT)) AS BIGINT)", value.type, name)
     if not value.type.is_numeric:
         e.refuse(node, f"{sign}({value.type})")
     name = None if value.name is None else f"({sign} {value.name})"

@@ -30,6 +30,8 @@ from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.duckdb_macros import READABLE
 from rewriter.timeline.timestamp_casts import date_text, timestamp_text
 
+#: Microseconds of the units of intervals.
+INTERVAL_SIZES = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICRO_DIGITS = 6
 #: The most digits of an integer that a double always holds. Java releases show more digits differently.
@@ -64,10 +66,16 @@ def cast(sql: str, source: SqlType, target: SqlType, tolerant: bool = False) -> 
         return None
     if source.name == "string":
         return _from_string(sql, target, tolerant)
+    if source.is_interval and target.is_interval:
+        # A type with all units of the other one.
+        return sql if source.united(target) == target else None
     keyword = "TRY_CAST" if tolerant else "CAST"
     direct = f"{keyword}({sql} AS {duckdb_type(target)})"
     if target.name == "string":
         return _to_string(sql, source)
+    if source.is_interval and target.is_integer:
+        size = INTERVAL_SIZES[source.interval_units[-1]]
+        return f"{keyword}({sql} // {size} AS {duckdb_type(target)})"
     if source.is_datetime and target.is_datetime:
         return direct
     if source.name == "timestamp" and (target.is_integer or target.is_decimal or target.name == "double"):
@@ -161,7 +169,30 @@ def _to_string(sql: str, source: SqlType) -> str | None:
         return f"rw_decimal_text({plain_cast(sql, STRING)})"
     if source.is_datetime:
         return f"rw_time_text({sql})"
+    if source.is_interval:
+        return _interval_text(sql, source)
+    if source.is_floating:
+        return f"rw_{source.name}_text({sql})"
     return plain_cast(sql, STRING) if source.is_integer or source.name == "boolean" else None
+
+
+def _interval_text(sql: str, source: SqlType) -> str:
+    """Returns ``INTERVAL '1 02:03:04.5' DAY TO SECOND``."""
+    units = source.interval_units
+    micros = f"abs(CAST({sql} AS HUGEINT))"
+    text = ""
+    for larger, unit in zip(("", *units), units, strict=False):
+        rest = f"({micros} % {INTERVAL_SIZES[larger]})" if larger else micros
+        number = plain_cast(f"{rest} // {INTERVAL_SIZES[unit]}", STRING)
+        separator = {"": "", "day": "' ' || "}.get(larger, "':' || ")
+        padded = number if unit == "day" else f"CASE WHEN length({number}) < 2 THEN '0' ELSE '' END || {number}"
+        text += f"{separator}{padded} || "
+    if units[-1] == "second":
+        fraction = f"rtrim('.' || lpad(CAST({micros} % 1000000 AS VARCHAR), 6, '0'), '0')"
+        text += f"CASE WHEN {micros} % 1000000 = 0 THEN '' ELSE {fraction} END || "
+    sign = f"CASE WHEN {sql} < 0 THEN '-' ELSE '' END"
+    start, end = string_literal("INTERVAL '"), string_literal(f"' {source.name.removeprefix('interval ').upper()}")
+    return f"({start} || {sign} || {text}{end})"
 
 
 def _seconds(sql: str, target: SqlType, keyword: str) -> str:
@@ -231,6 +262,8 @@ _REMARKS = {
     ("string", "double"): "hexadecimal numbers",
     ("string", "date"): "years of other than four digits",
     ("string", "timestamp"): "other forms than 'yyyy-M-d[ H:m[:s[.SSSSSS]]][Z|±HH:mm]'",
+    ("float", "string"): "numbers that Java 17 and later releases print differently (some from 2^24 on), when they occur",
+    ("double", "string"): "numbers that Java 17 and later releases print differently (some from 2^53 on), when they occur",
     ("date", "string"): "years before 1 and after 9999",
     ("timestamp", "string"): "years before 1 and after 9999",
 }
@@ -277,6 +310,8 @@ def common_type(left: SqlType, right: SqlType) -> SqlType | None:
         return right.plain
     if right.name == "void":
         return left
+    if left.is_interval and right.is_interval:
+        return left.united(right)
     if left.is_integer and right.is_integer:
         return max(left, right, key=lambda type_: INTEGERS[type_.name])
     if left.is_datetime and right.is_datetime:

@@ -161,6 +161,20 @@ _TEXTS = (
     "rw_unescaped(c) AS '(?:[^' || regexp_escape(c) || ']|' || regexp_escape(c) || '[%_' || regexp_escape(c) || '])*'",
     "rw_decimal_text(x) AS CASE WHEN starts_with(x, '.') THEN '0' || x WHEN starts_with(x, '-.') THEN '-0' || "
     "substring(x, 2) ELSE x END",
+    # From 0.001 to 2^53, DuckDB's digits are Java's: no short decimal lies half-way between two doubles.
+    "rw_double_text(x) AS CASE WHEN x = 0 OR (abs(x) >= CAST(0.001 AS DOUBLE) AND abs(x) < CAST(1e7 AS DOUBLE)) "
+    "THEN CAST(x AS VARCHAR) WHEN abs(x) >= CAST(1e7 AS DOUBLE) AND abs(x) < CAST(9007199254740992 AS DOUBLE) "
+    "THEN rw_scientific(CAST(x AS VARCHAR)) ELSE rw_other_double_text(x) END",
+    "rw_float_text(x) AS CASE WHEN x = 0 OR (abs(x) >= CAST(0.001 AS FLOAT) AND abs(x) < CAST(1e7 AS FLOAT)) "
+    "THEN CAST(x AS VARCHAR) WHEN abs(x) >= CAST(1e7 AS FLOAT) AND abs(x) < CAST(16777216 AS FLOAT) "
+    "THEN rw_scientific(CAST(x AS VARCHAR)) ELSE rw_other_float_text(x) END",
+    "rw_without_line_end(x, y) AS CASE WHEN regexp_matches(x, '[\\n\\r\\x{85}\\x{2028}\\x{2029}]\\z') THEN "
+    "error('[DUCKDB_UNSUPPORTED] A regular expression with $ and a text that ends with a line end is not supported on "
+    "DuckDB.') ELSE y END",
+    "rw_scientific(t) AS CASE WHEN starts_with(t, '-') THEN '-' || rw_scientific_digits(substring(t, 2)) "
+    "ELSE rw_scientific_digits(t) END",
+    "rw_scientific_digits(t) AS left(t, 1) || '.' || coalesce(nullif(rtrim(substring(replace(t, '.', ''), 2), '0'), ''), "
+    "'0') || 'E' || CAST(instr(t, '.') - 2 AS VARCHAR)",
     "rw_time_text(x) AS CASE WHEN x IS NULL OR year(x) BETWEEN 1 AND 9999 THEN CAST(x AS VARCHAR) ELSE "
     "error('[DUCKDB_UNSUPPORTED] A time outside the years 1 to 9999 as text is not supported on DuckDB.') END",
     "rw_formatted(x, y) AS CASE WHEN x IS NULL OR year(x) BETWEEN 1 AND 9999 THEN y ELSE "
@@ -313,6 +327,16 @@ _NUMBERS = (
     "- CAST(2147483648 AS HUGEINT)",
     "rw_wrapped_64(x) AS ((x + CAST('9223372036854775808' AS HUGEINT)) & CAST('18446744073709551615' AS HUGEINT)) "
     "- CAST('9223372036854775808' AS HUGEINT)",
+    "rw_width_bucket(x, a, b, n) AS CASE WHEN n <= 0 OR n = 9223372036854775807 OR isnan(x) OR a = b "
+    "OR NOT isfinite(a) OR NOT isfinite(b) THEN NULL WHEN a < b THEN CASE WHEN x < a THEN 0 WHEN x >= b THEN n + 1 "
+    "ELSE CAST(trunc(CAST(n AS DOUBLE) * (x - a) / (b - a)) AS BIGINT) + 1 END "
+    "WHEN a > b THEN CASE WHEN x > a THEN 0 WHEN x <= b THEN n + 1 "
+    "ELSE CAST(trunc(CAST(n AS DOUBLE) * (a - x) / (a - b)) AS BIGINT) + 1 END END",
+    "rw_interval(x) AS list_transform([x], lambda v: CASE WHEN v IS NULL OR v BETWEEN CAST('-9223372036854775808' AS "
+    "HUGEINT) AND CAST('9223372036854775807' AS HUGEINT) THEN v ELSE error('[INTERVAL_ARITHMETIC_OVERFLOW."
+    "WITH_SUGGESTION] The interval has too many microseconds.') END)[1]",
+    "rw_divided_interval(n, d) AS CASE WHEN d = 0 AND n IS NOT NULL THEN error('[INTERVAL_DIVIDED_BY_ZERO] Division by "
+    "zero.') ELSE rw_quotient(n, nullif(d, 0)) END",
     # A remainder as PMOD returns it. The sum of a negative remainder and a negative divisor wraps in Java.
     "rw_pmod_exact(r, n) AS list_transform([{'r': r, 'n': n}], lambda v: "
     "CASE WHEN v.r < 0 AND v.n > 0 THEN v.r + v.n ELSE v.r END)[1]",

@@ -7,7 +7,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import DATE, TIMESTAMP
+from rewriter.exec.sql_types import DATE, TIMESTAMP, VOID, interval_of
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.expressions import Expressions, Scope, Typed
@@ -76,15 +76,15 @@ def _shown(fields: dict[str, int], micros: int) -> str:
 def with_interval(e: Expressions, node: exp.Expr, scope: Scope) -> Typed | None:
     """Returns a date or timestamp plus or minus an interval; ``None`` if no operand is an interval."""
     is_left, is_right = _is_interval(node.this), _is_interval(node.expression)
-    if not (is_left or is_right):
+    if is_left is is_right or not isinstance(node, exp.Add | exp.Sub):
         return None
-    e.entries.add(ENTRY)
-    if (is_left and is_right) or not isinstance(node, exp.Add | exp.Sub):
-        e.refuse(node, f"The arithmetic of intervals {e.text.shown(node)}")
-    if is_left and isinstance(node, exp.Sub):
-        e.refuse(node, "An interval minus a time")
     operand, other = (node.this, node.expression) if is_left else (node.expression, node.this)
     value = e.translate(other, scope)
+    if value.type.is_interval or value.type == VOID:
+        return None
+    e.entries.add(ENTRY)
+    if is_left and isinstance(node, exp.Sub):
+        e.refuse(node, "An interval minus a time")
     interval, factor = _multiplied(e, operand, scope)
     if not value.type.is_datetime:
         e.refuse(node, f"An interval and {value.type}")
@@ -200,12 +200,17 @@ def _spanning(text: str, span: tuple[str, str]) -> _Interval | None:
     return _Interval(-amount if text.startswith("-") else amount, *span)
 
 
-def refuse_interval(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    return e.refuse(node, f"The interval {e.text.shown(node)} as a value")
+def interval_value(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """Translates a literal interval of days to seconds as a value."""
+    interval = _interval(e, node)
+    if interval.is_months:
+        e.refuse(node, f"The interval {e.text.shown(node)} as a value")
+    type_ = interval_of(interval.first.lower(), interval.last.lower())
+    return Typed(plain_cast(str(interval.amount), type_), type_, interval.name)
 
 
 ENTRY = Entry(
     "Operators",
     "time ± INTERVAL n SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|YEAR …, time ± INTERVAL '…' unit TO unit, n * INTERVAL …",
-    "parts of a unit, quotients, and intervals as values; a time minus a time",
+    "parts of a unit, and intervals of months as values",
 )

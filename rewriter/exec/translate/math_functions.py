@@ -220,6 +220,34 @@ def _power(name: str) -> Translation:
     return translate
 
 
+def _width_bucket(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    values = [e.translate(argument, scope) for argument in e.arguments(node, 4)]
+    numbers = [_number_argument(e, node, value) for value in values]
+    if not (numbers[3].type.is_integer or values[3].type == VOID):
+        e.refuse(node, f"WIDTH_BUCKET of a {values[3].type} of buckets")
+    doubles = [e.cast(value, DOUBLE, node) for value in numbers[:3]]
+    sql = f"rw_width_bucket({', '.join(doubles)}, {plain_cast(numbers[3].sql, BIGINT)})"
+    return Typed(plain_cast(sql, BIGINT), BIGINT, call("width_bucket", *(value.name for value in values)))
+
+
+def _inverse(function: str, name: str) -> Translation:
+    """Translates an inverse of a function whose values are between -1 and 1: NaN of another number."""
+    return _of_one(f"CASE WHEN abs({{0}}) <= 1 THEN {function}({{0}}) ELSE {{0}} + CAST('NaN' AS DOUBLE) END", name)
+
+
+def _of_angle(template: str, name: str) -> Translation:
+    """Translates a function of an angle: NaN of infinity."""
+    return _of_one(f"CASE WHEN isfinite({{0}}) THEN {template} ELSE {{0}} + CAST('NaN' AS DOUBLE) END", name)
+
+
+def _of_two(function: str) -> Translation:
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        first, second = _doubles(e, node, scope, 2, 2)
+        return Typed(f"{function}({first.sql}, {second.sql})", DOUBLE, call(function, first.name, second.name))
+
+    return translate
+
+
 _LN = "CASE WHEN {0} > 0 THEN ln({0}) END"
 TRANSCENDENTAL_FUNCTIONS = functions(
     "Numbers",
@@ -231,6 +259,19 @@ TRANSCENDENTAL_FUNCTIONS = functions(
     ("cbrt(x)", _of_one("cbrt({0})", "cbrt")),
     ("power(x, y)", _power("power")),
     ("pow(x, y)", _power("pow")),
+    ("sin(x)", _of_angle("sin({0})", "sin")),
+    ("cos(x)", _of_angle("cos({0})", "cos")),
+    ("tan(x)", _of_angle("tan({0})", "tan")),
+    ("asin(x)", _inverse("asin", "asin")),
+    ("acos(x)", _inverse("acos", "acos")),
+    ("atan(x)", _of_one("atan({0})", "atan")),
+    ("atan2(y, x)", _of_two("atan2")),
+    ("sinh(x)", _of_one("sinh({0})", "sinh")),
+    ("cosh(x)", _of_one("cosh({0})", "cosh")),
+    ("tanh(x)", _of_one("tanh({0})", "tanh")),
+    ("degrees(x)", _of_one("degrees({0})", "degrees")),
+    ("radians(x)", _of_one("radians({0})", "radians")),
+    ("width_bucket(x, min, max, n)", _width_bucket, "intervals"),
 )
 
 

@@ -24,7 +24,7 @@ from rewriter.exec.translate.expressions import (
     infix,
 )
 from rewriter.exec.translate.intervals import ENTRY as INTERVALS
-from rewriter.exec.translate.intervals import refuse_interval, with_interval
+from rewriter.exec.translate.intervals import interval_value, with_interval
 from rewriter.exec.translate.lambdas import FUNCTIONS as LAMBDA_FUNCTIONS
 from rewriter.planner.text.literals import MIRRORED, rounded_bound
 from rewriter.planner.text.sqlglot_trees import PLUS, chain_name
@@ -274,7 +274,7 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
         "a DIV b",
         "DOUBLE, FLOAT; quotients of decimals beyond BIGINT, when they occur",
     ),
-    exp.Interval: Allowed(refuse_interval, INTERVALS),
+    exp.Interval: Allowed(interval_value, INTERVALS),
     exp.Neg: _operator(minus, "-a"),
     PLUS: _operator(_plus, "+a"),
 }

@@ -117,8 +117,12 @@ _ATOM = re.compile(
 _CLASSES = {"d": "0-9", "w": "A-Za-z0-9_", "s": r" \t\n\x0b\f\r"}
 
 
-def java_regex(text: str) -> str | None:
-    """Returns a Java regular expression of simple parts in RE2's notation, for searching."""
+#: The end of a text, or the place before its line end.
+_END = rf"(?:\r\n|[{_LINE_ENDS}])?\z"
+
+
+def java_regex(text: str, end: str = _END) -> str | None:
+    """Returns a Java regular expression of simple parts in RE2's notation, for searching. ``end`` stands for ``$``."""
     parts: list[str] = []
     position = 0
     repeated = True
@@ -138,7 +142,7 @@ def java_regex(text: str) -> str | None:
             parts.append(f"[^{_LINE_ENDS}]")
         elif piece == "$":
             # Java's $ also matches before a final line end.
-            parts.append(rf"(?:\r\n|[{_LINE_ENDS}])?\z")
+            parts.append(end)
         elif piece == "^":
             parts.append(r"\A")
         elif re.fullmatch(r"\\[dDwWsS]", piece):
@@ -154,14 +158,59 @@ def java_regex(text: str) -> str | None:
     return "".join(parts)
 
 
-def replaceable(text: str) -> bool:
+#: A group without groups in it that is repeated.
+_REPEATED_GROUP = re.compile(r"\((?:\?:)?((?:\\.|\[(?:\\.|[^\]\\])*\]|[^()\\\[])*)\)[*+?{]")
+_REPETITION = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|([*?{])")
+
+
+def replaceable(text: str, with_end: bool = False) -> bool:
     """Tests whether the matches of a pattern that ``java_regex`` accepts are Java's matches, not only their existence.
-    ``$`` would include a line end, and repeated groups and empty matches follow the rules of each engine.
+    ``$`` would include a line end; ``with_end`` allows it where no text ends with one. A repeated group that may match
+    nothing, and empty matches, follow the rules of each engine.
     """
+    repeated = re.findall(r"\)[*+?{]", re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]", "", text))
+    bodies = [match[1] for match in _REPEATED_GROUP.finditer(text)]
     try:
-        return "$" not in text and re.search(r"\)[*+?{]", text) is None and re.search(text, "") is None
+        is_simple = len(bodies) == len(repeated) and not any(
+            re.match(body, "") or any(match[1] for match in _REPETITION.finditer(body)) for body in bodies
+        )
+        return is_simple and (with_end or "$" not in text) and re.search(text, "") is None
     except re.error:
         return False
+
+
+def java_replacement(text: str, group_count: int) -> str | None:
+    """Returns a replacement of Java in RE2's notation: ``$1`` is a group, and a backslash makes the next character an
+    ordinary one. ``None`` for a group that the pattern does not have, or that has a name.
+
+    >>> java_replacement("$2-$10", 2), java_replacement("$3", 2)
+    ('\\\\2-\\\\10', None)
+    """
+    parts: list[str] = []
+    position = 0
+    while position < len(text):
+        character, position = text[position], position + 1
+        if character == "$":
+            number = -1
+            while position < len(text) and text[position] in "0123456789":
+                longer = max(number, 0) * 10 + int(text[position])
+                if number >= 0 and longer > group_count:
+                    break
+                number, position = longer, position + 1
+            if not 0 <= number <= min(group_count, _MOST_GROUPS):
+                return None
+            parts.append(f"\\{number}")
+        else:
+            if character == "\\":
+                if position == len(text):
+                    return None
+                character, position = text[position], position + 1
+            parts.append("\\\\" if character == "\\" else character)
+    return "".join(parts)
+
+
+#: RE2 has no replacement of a later group.
+_MOST_GROUPS = 9
 
 
 def groups(text: str) -> int:

@@ -55,6 +55,8 @@ def assign(sql: str, source_type: str, column: Column, dialect: Dialect) -> str:
         if nested is None:
             raise _unsupported(f"Writing {source_type} into {column.name}", column)
         return nested
+    if dialect is DUCKDB and source is None and source_type.startswith("interval"):
+        raise _unsupported(f"Writing {source_type} into {column.name}", column)
     if source is None or target is None or target.is_nested:
         # The fields get the declared names, by which files are read, and may be NULL: those of a literal are not.
         is_same = source_type == column.type and "struct" not in column.type

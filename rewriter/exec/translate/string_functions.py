@@ -11,7 +11,7 @@ from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import plain_cast, string_literal
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
 from rewriter.exec.translate.nested_constructors import concatenated_arrays
-from rewriter.exec.translate.patterns import groups, java_regex, replaceable
+from rewriter.exec.translate.patterns import groups, java_regex, java_replacement, replaceable
 from rewriter.lazy_dataclass import dataclass
 
 # Functions of regular expressions, for the allow-list of ``expressions``.
@@ -44,11 +44,15 @@ def _regex_search(
     return Typed(f"regexp_matches({value.sql}, {string_literal(translated)})", BOOLEAN, name)
 
 
+#: The end of a text that does not end with a line end.
+_END = r"\z"
+
+
 def _regex(e: Expressions, node: exp.Expr, pattern: exp.Expr, scope: Scope) -> tuple[Typed, str]:
     """Returns a pattern whose matches, not only their existence, are Java's."""
     value = e.translate(pattern, scope)
-    translated = java_regex(value.text) if value.text is not None else None
-    if translated is None or not replaceable(value.text or ""):
+    translated = java_regex(value.text, _END) if value.text is not None else None
+    if translated is None or not replaceable(value.text or "", _name(e, node) == "regexp_replace"):
         e.refuse(node, f"The regular expression {e.text.shown(pattern)} in {_name(e, node).upper()}")
     return value, translated
 
@@ -76,9 +80,12 @@ def _regexp_replace(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     string, regex, replacement = e.arguments(node, 3)
     value, other = text(e, string, scope), text(e, replacement, scope)
     pattern, translated = _regex(e, node, regex, scope)
-    if other.text is None or "$" in other.text or "\\" in other.text:
+    rewritten = None if other.text is None else java_replacement(other.text, groups(str(pattern.text)))
+    if rewritten is None:
         e.refuse(node, f"The replacement {e.text.shown(replacement)}")
-    sql = f"regexp_replace({value.sql}, {string_literal(translated)}, {other.sql}, 'g')"
+    sql = f"regexp_replace({value.sql}, {string_literal(translated)}, {string_literal(rewritten)}, 'g')"
+    if "$" in str(pattern.text):
+        sql = f"rw_without_line_end({value.sql}, {sql})"
     return Typed(sql, STRING, call("regexp_replace", value.name, pattern.name, other.name))
 
 
@@ -121,7 +128,11 @@ def _regexp_extract_all(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 _SECTION = "Strings"
 _PATTERN = "patterns other than those below"
-_MATCHES = f"{_PATTERN}, $, repeated groups, matches of nothing"
+_MATCHES = f"{_PATTERN}, $, a repeated group with a repetition in it, matches of nothing"
+_REPLACED = (
+    f"{_PATTERN}, a repeated group with a repetition in it, matches of nothing; $ in a pattern if a text ends with a "
+    "line end, when it occurs; ${name}; a position"
+)
 REGULAR_EXPRESSION_NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.RegexpLike: Allowed(_rlike, Entry(_SECTION, "s RLIKE 'regex', rlike(s, 'regex')", _PATTERN)),
 }
@@ -130,7 +141,7 @@ REGULAR_EXPRESSION_FUNCTIONS = functions(
     ("regexp_like(s, 'regex')", _regexp_like, _PATTERN),
     ("regexp_extract(s, 'regex'[, group])", _regexp_extract, _MATCHES),
     ("regexp_extract_all(s, 'regex'[, group])", _regexp_extract_all, _MATCHES),
-    ("regexp_replace(s, 'regex', other)", _regexp_replace, f"{_MATCHES}; a position"),
+    ("regexp_replace(s, 'regex', other)", _regexp_replace, _REPLACED),
     ("regexp_count(s, 'regex')", _regexp_count, _MATCHES),
     ("regexp_substr(s, 'regex')", _regexp_substr, _MATCHES),
     ("regexp_instr(s, 'regex'[, 0])", _regexp_instr, _MATCHES),
@@ -523,17 +534,6 @@ def _chr(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(plain_cast(sql, STRING), STRING, call(_name(e, node), value.name))
 
 
-def _sha2(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    string, length = e.arguments(node, 2)
-    value, bits = text(e, string, scope), e.translate(length, scope)
-    name = call("sha2", value.name, bits.name)
-    if bits.type == VOID or (bits.digits is not None and bits.digits not in (0, 224, 256, 384, 512)):
-        return Typed(plain_cast("NULL", STRING), STRING, name)
-    if bits.digits not in (0, 256):
-        e.refuse(node, "SHA2 of other than 256 bits")
-    return Typed(f"sha256({value.sql})", STRING, name)
-
-
 def _base64(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     """Translates ``base64(s)``: lines of 76 characters."""
     value = text(e, e.arguments(node, 1)[0], scope)
@@ -563,7 +563,6 @@ STRING_SEARCH_FUNCTIONS = functions(
     ("space(n)", _space),
     ("chr(n)", _chr),
     ("char(n)", _chr),
-    ("sha2(s, bits)", _sha2, "other than 0 and 256 bits"),
     ("base64(s)", _base64),
     ("bit_length(s)", _lengths("8 * strlen({0})")),
 )
@@ -629,7 +628,7 @@ def _formatted(e: Expressions, node: exp.Expr, value: Typed, directive: _Directi
     """Returns the text of a value. NULL is ``null``."""
     null = "'null'"
     if directive.conversion == "s":
-        if value.type not in (STRING, BOOLEAN, VOID) and not value.type.is_integer and not value.type.is_decimal:
+        if value.type not in (STRING, BOOLEAN, VOID) and not value.type.is_numeric:
             e.refuse(node, f"{value.type} by %s")
         sql = e.cast(value, STRING, node)
     elif directive.conversion == "d":

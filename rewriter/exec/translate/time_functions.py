@@ -11,6 +11,7 @@ from rewriter.exec.sql_types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, 
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import assigned_literal, is_day, plain_cast, string_literal
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
+from rewriter.exec.translate.interval_values import interval_field
 from rewriter.exec.translate.patterns import time_format, time_pattern
 from rewriter.timeline.time_bounds import check_text
 
@@ -119,6 +120,9 @@ def _field(function: str, offset: str, value: Typed) -> str:
 
 def _extracted(e: Expressions, node: exp.Expr, field: str, source: exp.Expr, scope: Scope) -> tuple[Typed, SqlType]:
     key = field.lower().removesuffix("s" if field.lower() in _PLURALS else "")
+    interval = e.translate(source, scope)
+    if interval.type.is_interval:
+        return interval_field(e, source, field, interval)
     value = _time_value(e, source, scope, _text_type(key))
     if key == "second":
         micros = plain_cast(f"microsecond({plain_cast(value.sql, TIMESTAMP)})", decimal(8, 0))
