@@ -109,7 +109,7 @@ def _stored_select(
     """Returns the query that reads a relation, with the names that its files have."""
     data_format = check_usable(relation.format)
     format = data_format.name
-    if is_copied(relation):
+    if has_copied_files(relation):
         return _copied(connection, relation, f"rewriter_copy_{serial}", tables)
     groups = scan(relation)
     if data_format.is_text:
@@ -127,7 +127,7 @@ def _stored_select(
     return " UNION ALL ".join(selects) or _empty(relation)
 
 
-def is_copied(relation: Relation) -> bool:
+def has_copied_files(relation: Relation) -> bool:
     """Tests whether the rows of a relation are copied into a temporary table, because DuckDB does not read its files."""
     return is_read_by_us(relation, DATA_FORMATS[relation.format.lower()].duckdb)
 

@@ -83,8 +83,8 @@ def _check(path: str, options: Mapping[str, str]) -> Iterator[None]:
 def _values(path: str, columns: Sequence[str], options: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
     """Yields the values of a file. The line is the one where the row ends, or where a row of a dialect begins."""
     if has_dialect(options):
-        for line, fields in read_csv_rows(path, open_bytes, columns, csv_dialect(options)):
-            yield from ((line, name, text) for name, text in zip(columns, fields, strict=True) if text is not None)
+        for line, texts in read_csv_rows(path, open_bytes, columns, csv_dialect(options)):
+            yield from ((line, name, text) for name, text in zip(columns, texts, strict=True) if text is not None)
         return
     with open_text(path, newline="") as file:
         lines = csv.reader(file, delimiter=delimiter(options), strict=True)

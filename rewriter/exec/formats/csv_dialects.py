@@ -109,6 +109,16 @@ def open_csv_options(properties: Mapping[str, str]) -> dict[str, str]:
     return checked
 
 
+def shown_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Returns options with names as users write them, without the class of rows and the skipped lines.
+
+    >>> shown_options({"serde": "opencsv", "quotechar": "'"})
+    {'quoteChar': "'"}
+    """
+    spellings = {name: spelling for name, (spelling, _) in _SPARK.items()} | _OPEN_CSV
+    return {spellings[name]: value for name, value in options.items() if name not in (SERDE, SKIPPED_LINES)}
+
+
 def csv_dialect(options: Mapping[str, str]) -> CsvDialect:
     """Returns the dialect of options with names as ``spark_csv_options`` and ``open_csv_options`` return them.
 
@@ -155,7 +165,9 @@ def _check_together(dialect: CsvDialect) -> None:
     for option, text in (("nullValue", dialect.null), ("emptyValue", dialect.empty or "")):
         if option == "emptyValue" and text == (dialect.quote or "") * 2:
             continue
-        if text != text.strip(_BLANKS) or any(mark in text for mark in (*seen, "\n", "\r")):
+        # The escape character has a meaning between quotes alone.
+        marks_in_text = {dialect.separator, dialect.quote or "", dialect.comment or "", "\n", "\r"} - {""}
+        if text != text.strip(_BLANKS) or any(mark in text for mark in marks_in_text):
             raise CsvOptionError(
                 option, "has blanks around it, or a character of the other options", "Choose another text: '\\N'."
             )
@@ -199,7 +211,9 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[str, str], str]:
     def read(option: str, value: str) -> str:
         choice = next((name for name in choices if name.lower() == _CODECS.get(value.lower(), value.lower())), None)
         if choice is None:
-            raise CsvOptionError(option, f"has the value '{value}'", f"It is {', '.join(choices[:-1])} or {choices[-1]}.")
+            raise CsvOptionError(
+                option, f"has the value '{value}'", f"It is {', '.join(choices[:-1])} or {choices[-1]}."
+            )
         return choice
 
     return read

@@ -223,7 +223,7 @@ class _Fields:
         if behind > end + 1 and dialect.is_hives:
             raise ValueError(f"line {number} has blanks behind a closing quote")
         text = "".join(self._parts)
-        if dialect.escape in text or (dialect.is_hives and dialect.quote in text):
+        if dialect.escape in text or (dialect.is_hives and str(dialect.quote) in text):
             text = self._escapes.sub(_escaped, text)
         self._fields.append(text or (dialect.empty or ""))
         self.is_open = True
@@ -235,7 +235,7 @@ class _Fields:
         text = "" if match is None else match[0]
         end = position + len(text)
         if dialect.is_hives:
-            if dialect.quote in text or dialect.escape in text:
+            if str(dialect.quote) in text or dialect.escape in text:
                 raise ValueError(f"line {number} has a quote or an escape character in a field without quotes")
             self._fields.append(text)
             return end

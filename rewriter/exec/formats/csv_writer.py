@@ -87,7 +87,8 @@ class CsvDialectWriter:
         options = {name: value for name, value in options.items() if name != SKIPPED_LINES}
         try:
             read = pa.Table.from_batches(
-                read_csv_columns("", lambda path: io.BytesIO(data), schema, options), pa.schema([(n, pa.string()) for n in names])
+                read_csv_columns("", lambda path: io.BytesIO(data), schema, options),
+                pa.schema([(n, pa.string()) for n in names]),
             )
         except ValueError as error:
             raise ValueError(f"[{_CONDITION}] A row would not be read as it is: {error}.") from None
@@ -135,7 +136,13 @@ def _as_read(texts: Sequence[str | None], dialect: CsvDialect) -> list[str | Non
             continue
         seconds, _, fraction = text.partition(".")
         fraction = f"{fraction:0<6}"
-        shown = fraction[:width] if width and not fraction[width:].strip("0") else "" if not fraction.strip("0") else fraction
+        shown = (
+            fraction[:width]
+            if width and not fraction[width:].strip("0")
+            else ""
+            if not fraction.strip("0")
+            else fraction
+        )
         results.append(f"{seconds}{'.' if shown else ''}{shown}{zone}")
     return results
 
@@ -145,7 +152,7 @@ def _opened(path: str, dialect: CsvDialect) -> IO[bytes]:
         # Without a time, equal rows are equal bytes.
         return gzip.GzipFile(path, "wb", mtime=0)  # type: ignore[return-value]
     if dialect.compression == "bzip2":
-        return bz2.BZ2File(path, "wb")  # type: ignore[return-value]
+        return bz2.BZ2File(path, "wb")
     return open(path, "wb")
 
 
@@ -157,7 +164,9 @@ def _fields_writer(dialect: CsvDialect) -> Callable[[str | None, bool], str]:
     trims_left, trims_right = dialect.trims_left is not False, dialect.trims_right is not False
     comment = dialect.comment or "#"
     special = re.compile(f"[{re.escape(separator)}\r\n{re.escape(quote) if dialect.escapes_quotes else ''}]")
-    escaped = re.compile(f"[{re.escape(quote)}{re.escape(escape)}]") if escape != quote else re.compile(re.escape(quote))
+    escaped = (
+        re.compile(f"[{re.escape(quote)}{re.escape(escape)}]") if escape != quote else re.compile(re.escape(quote))
+    )
     empty = '""' if dialect.empty is None else dialect.empty
 
     def field(text: str | None, is_first: bool) -> str:
@@ -213,7 +222,9 @@ def _texts(name: str, array: pa.Array, dialect: CsvDialect, as_spark: bool) -> S
     if pa.types.is_date(type_):
         days = plain_times(name, array, _CONDITION, "CSV files")
         pattern = dialect.date
-        return days if pattern is None else [None if d is None else pattern.spell(d, "00:00:00", "000000") for d in days]
+        return (
+            days if pattern is None else [None if d is None else pattern.spell(d, "00:00:00", "000000") for d in days]
+        )
     if pa.types.is_timestamp(type_):
         return [
             None if text is None else _timestamp(text, dialect, as_spark)

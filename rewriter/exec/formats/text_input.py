@@ -15,6 +15,8 @@ from typing import IO, Any
 #: Opens a file by its path, for reading bytes.
 OpenBytes = Callable[[str], IO[Any]]
 _UNREADABLE = (".deflate", ".lz4", ".lzo", ".snappy", ".zst")
+#: The endings of names that say how a text file is compressed.
+COMPRESSED_ENDINGS = (".gz", ".bz2", *_UNREADABLE)
 
 
 def text_lines(

@@ -30,7 +30,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.tables import check_columns_of_format, new_column
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare
-from rewriter.statements.resolve.csv_options import csv_options
+from rewriter.statements.resolve.file_options import check_written_options, csv_options, hive_csv_options
 from rewriter.statements.resolve.location_conflicts import check_output_directory
 from rewriter.statements.resolve.locations import check_table_format, local
 from rewriter.statements.resolve.type_trees import type_tree
@@ -102,17 +102,12 @@ def _file_options(statement: InsertDirectory, format: str) -> dict[str, str]:
     Raises ``NotSupportedError`` for options by which files of another format would be written differently.
     """
     if format == CSV.name:
-        return {**csv_options(statement.options, statement.option_spans), AS_SPARK: "true"}
-    as_written = DATA_FORMATS[format].written_options
-    for (key, value), span in zip(statement.options, statement.option_spans, strict=True):
-        if value.lower() not in as_written.get(key.lower(), ()):
-            accepted = ", ".join(f"{name} = '{values[0]}'" for name, values in as_written.items())
-            raise NotSupportedError(
-                f"The option {key} = '{value}' of {format} files is not supported.",
-                position=span,
-                object=key,
-                hint=f"Files are written with {accepted}.",
-            )
+        if statement.serde_properties is None:
+            options = csv_options(statement.options, statement.option_spans)
+        else:
+            options = hive_csv_options(statement.serde_properties, statement.format_span)
+        return {**options, AS_SPARK: "true"}
+    check_written_options(format, statement.options, statement.option_spans)
     return {} if format != TEXTFILE else _separators(statement.row_format or RowFormat())
 
 
