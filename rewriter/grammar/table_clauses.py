@@ -136,8 +136,8 @@ def refused_nesting(span: Span) -> NotSupportedError:
 
 
 def row_format_text(rows: RowFormat | None, serde_properties: Sequence[tuple[str, str]] | None = None) -> str | None:
-    """Returns ROW FORMAT DELIMITED with its clauses, or ROW FORMAT SERDE of OpenCSVSerde with these properties; ``None``
-    without both.
+    """Returns ROW FORMAT DELIMITED with its clauses, or ROW FORMAT SERDE of OpenCSVSerde with these properties;
+    ``None`` without both.
     """
     if serde_properties is not None:
         pairs = listed(f"{quote(key)} = {quote(value)}" for key, value in serde_properties)

@@ -252,7 +252,9 @@ class Table:
 
 @dataclass(frozen=True)
 class FilesTable(Table):
-    """The files that a query names. Its columns are found when it is read."""
+    """The files that a query names. Its columns are found when it is read, unless the query has a ``schema``."""
+
+    schema: str | None = None
 
     @property
     def kind(self) -> TableKind:

@@ -128,7 +128,7 @@ def _stored_select(
 
 
 def has_copied_files(relation: Relation) -> bool:
-    """Tests whether the rows of a relation are copied into a temporary table, because DuckDB does not read its files."""
+    """Tests whether the rows of a relation are copied into a temporary table: DuckDB does not read its files."""
     return is_read_by_us(relation, DATA_FORMATS[relation.format.lower()].duckdb)
 
 

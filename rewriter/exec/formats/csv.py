@@ -1,7 +1,7 @@
 """Reads and writes CSV files: a header, a delimiter between fields, quotes around strings.
 
-Without a dialect, the option of files that are read is ``delimiter``, one character, by default a comma. Every column is
-a string, and an empty field is NULL: engines infer types differently, and a CAST in the query states the intended type.
+Without a dialect, the option of files that are read is ``delimiter``, one character, by default a comma. Every column
+is a string, and an empty field is NULL: engines infer types differently, and a CAST in the query states the type.
 Files with other options are in a dialect (``csv_dialects``), read by ``csv_rows`` and written by ``csv_writer``.
 """
 
@@ -37,12 +37,10 @@ def header(path: str, separator: str) -> tuple[str, ...]:
     """Returns the names in the first line of a file. Raises ``ValueError`` if they are not valid column names."""
     try:
         with open_text(path, newline="") as file:
-            names = tuple(next(csv.reader(file, delimiter=separator), []))
+            names = next(csv.reader(file, delimiter=separator), [])
     except csv.Error as error:
         raise ValueError(str(error)) from None
-    if not names or any(not name for name in names) or len({name.lower() for name in names}) < len(names):
-        raise ValueError("its first line is not a header with a different name for each column")
-    return names
+    return _checked_names(names)
 
 
 def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWriter:
@@ -63,7 +61,23 @@ def _ending(options: Mapping[str, str]) -> str:
 def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:
     import pyarrow as pa
 
-    return pa.schema([pa.field(name, pa.string()) for name in header(path, delimiter(options))])
+    names = _dialect_names(path, options) if has_dialect(options) else header(path, delimiter(options))
+    return pa.schema([pa.field(name, pa.string()) for name in names])
+
+
+def _dialect_names(path: str, options: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns the names in the header of a file, or Spark's for one without: ``_c0``, ``_c1``, …"""
+    dialect = csv_dialect(options)
+    _, fields = next(split_csv_rows(path, open_bytes, dialect), (0, []))
+    if not dialect.header:
+        return tuple(f"_c{number}" for number in range(len(fields)))
+    return _checked_names([field or "" for field in fields])
+
+
+def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
+    if not names or any(not name for name in names) or len({name.lower() for name in names}) < len(names):
+        raise ValueError("its first line is not a header with a different name for each column")
+    return tuple(names)
 
 
 def _check(path: str, options: Mapping[str, str]) -> Iterator[None]:

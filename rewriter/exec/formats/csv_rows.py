@@ -89,8 +89,8 @@ def _check_header(line: int, fields: Sequence[str | None], names: Sequence[str],
 
 
 def _with_one_end(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yields the lines with line feeds as their ends. Raises ``ValueError`` where lines end differently: Spark finds out
-    the end in a part of the file, and takes others for values.
+    """Yields the lines with line feeds as their ends. Raises ``ValueError`` where lines end differently: Spark finds
+    out the end in a part of the file, and takes others for values.
     """
     first_end = ""
     for number, line in lines:
@@ -127,13 +127,14 @@ def _rows(lines: Iterator[tuple[int, str]], dialect: CsvDialect) -> Iterator[Row
 
 def _is_skipped(line: str, number: int, dialect: CsvDialect) -> bool:
     """Tests whether a line is no row. Spark also skips lines of blanks. Those that separate fields raise an error."""
-    if dialect.multi_line or dialect.is_hives:
-        return line == "\n" and not dialect.is_hives
-    if line.strip(_BLANKS):
+    if dialect.is_hives:
         return False
-    if dialect.separator in line:
-        raise ValueError(f"line {number} has blanks only, which Spark skips, but they separate fields")
-    return True
+    if line == "\n" or line.strip(_BLANKS):
+        return line == "\n"
+    trims = bool(dialect.trims_left or dialect.trims_right)
+    if dialect.separator in line or (dialect.multi_line and trims):
+        raise ValueError(f"line {number} has blanks only, which readers of CSV skip or take for empty fields")
+    return not dialect.multi_line
 
 
 class _Fields:

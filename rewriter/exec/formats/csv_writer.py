@@ -14,7 +14,7 @@ import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from rewriter.exec.formats.csv_dialects import SKIPPED_LINES, CsvDialect, csv_dialect, skipped_line
 from rewriter.exec.formats.csv_rows import read_csv_columns

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 _LETTERS = "yyyy, M, MM, d, dd, H, HH, m, mm, s, ss, S to SSSSSS, and X, XX or XXX for the zone"
 #: The widths that a letter may have, with the field of a time.
@@ -48,7 +49,7 @@ class TimePattern:
         return f"{day} {clock}{fraction}{_plain_zone(parts.get('zone'))}"
 
     def spell(self, date: str, clock: str, fraction: str) -> str:
-        """Returns a time in UTC by the pattern: its date ``2013-01-31``, clock ``12:00:00`` and six digits behind it."""
+        """Returns a time in UTC by the pattern: its date ``2013-01-31``, clock ``12:00:00`` and six digits."""
         year, month, day = date.split("-")
         hour, minute, second = clock.split(":")
         values = {"year": year, "month": month, "day": day, "hour": hour, "minute": minute, "second": second}
@@ -81,7 +82,7 @@ def time_pattern(text: str, is_date: bool) -> TimePattern:
         raise ValueError("Each of its letters occurs once, and a date has its year and month.")
     if not is_date and "year" not in names:
         raise ValueError("A timestamp has its year.")
-    for (first, first_letters), (second, second_letters) in zip(pieces, pieces[1:], strict=False):
+    for (first, first_letters), (second, second_letters) in pairwise(pieces):
         is_open = len(first_letters) == 1 or "fraction" in (first, second) or len(second_letters) == 1
         if first and second and second != "zone" and is_open:
             raise ValueError(f"Write a character between {first_letters} and {second_letters}.")

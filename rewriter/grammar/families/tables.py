@@ -77,8 +77,8 @@ show_tables: "SHOW" "TABLES" [in_database] ["LIKE"? STRING]
 class NewTable(Statement):
     """The fields that all forms of CREATE TABLE share.
 
-    ``serde_properties`` are those of OpenCSVSerde; ``None`` without this class. ``options`` are those of OPTIONS but the
-    path, which is the location; ``None`` without the clause.
+    ``serde_properties`` are those of OpenCSVSerde; ``None`` without this class. ``options`` are those of OPTIONS but
+    the path, which is the location; ``None`` without the clause.
     """
 
     table: Name

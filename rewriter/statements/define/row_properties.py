@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import Column, Table
 from rewriter.catalog.model.row_formats import (
     ESCAPE,
     FIELD,
@@ -18,9 +18,12 @@ from rewriter.catalog.model.row_formats import (
 from rewriter.data_formats import CSV
 from rewriter.errors import NotSupportedError, Span
 from rewriter.exec.formats.csv_dialects import SERDE
-from rewriter.grammar.families.tables import NewTable
 from rewriter.grammar.row_formats import RowFormat, checked_row_format
 from rewriter.statements.resolve.file_options import check_written_options, csv_options, hive_csv_options
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column, Table
+    from rewriter.grammar.families.tables import NewTable
 
 #: Properties that Hive takes as separators of text files, with the clauses that state them.
 _CLAUSES = {FIELD: "FIELDS TERMINATED BY", ESCAPE: "ESCAPED BY", NULL: "NULL DEFINED AS"}
@@ -79,7 +82,7 @@ def check_hive_columns(columns: Sequence[Column], properties: Mapping[str, str],
     other = next((column for column in columns if column.type.lower() != "string"), None)
     if other is not None:
         raise NotSupportedError(
-            f"The column {other.name} of a table of OpenCSVSerde is {other.type.upper()}, but Hive reads each as STRING.",
+            f"The column {other.name} of a table of OpenCSVSerde is {other.type.upper()}, but Hive reads STRING.",
             position=position,
             object=other.name,
             hint=f"Declare it STRING, and write CAST({other.name} AS {other.type.upper()}) in a view; or USING csv "

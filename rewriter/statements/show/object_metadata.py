@@ -20,8 +20,8 @@ from rewriter.catalog.model.stored_rows import damaged_partition
 from rewriter.catalog.model.temporary_views import place_of
 from rewriter.catalog.storage.data_files import directory
 from rewriter.data_formats import TEXTFILE, known_format
-from rewriter.exec.formats.csv_dialects import shown_options
 from rewriter.errors import Error
+from rewriter.exec.formats.csv_dialects import shown_options
 from rewriter.lazy_dataclass import dataclass
 from rewriter.statements.resolve.type_trees import draw_schema, type_json, type_tree
 from rewriter.statements.show.content_statistics import ContentStatistics, statistics_of
