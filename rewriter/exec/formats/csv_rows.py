@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ Row = tuple[int, list["str | None"]]
 _ROWS = 10_000
 #: The most fields that Spark reads.
 _MOST_FIELDS = 20_480
+_LARGEST_EXPONENT = 100
 _BLANKS = "".join(map(chr, range(33)))
 _NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 
@@ -284,7 +286,28 @@ def _checked(array: pa.Array, field: pa.Field, lines: Sequence[int], dialect: Cs
     if pc.all(fits).as_py() is False:
         place = pc.index(fits, False).as_py()
         raise _wrong_value(lines[place], array[place].as_py(), field.name)
-    return array
+    return _plain_decimals(array, field.name, lines) if pa.types.is_decimal(type_) else array
+
+
+def _plain_decimals(array: pa.Array, column: str, lines: Sequence[int]) -> pa.Array:
+    """Returns decimals without exponents, which DuckDB does not cast as Spark does."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pc.any(pc.match_substring_regex(array, "[eE]")).as_py():
+        return array
+    texts = array.to_pylist()
+    for place, text in enumerate(texts):
+        if text is not None and "e" in text.lower():
+            if abs(int(text.lower().partition("e")[2])) > _LARGEST_EXPONENT:
+                raise _wrong_value(lines[place], text, column)
+            texts[place] = plain_decimal(text)
+    return pa.array(texts, pa.string())
+
+
+def plain_decimal(text: str) -> str:
+    """Returns the text of a decimal without an exponent."""
+    return f"{Decimal(text):f}"
 
 
 def _wrong_value(line: int, text: str, column: str) -> ValueError:

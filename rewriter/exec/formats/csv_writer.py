@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import IO, TYPE_CHECKING
 
 from rewriter.exec.formats.csv_dialects import SKIPPED_LINES, CsvDialect, csv_dialect, skipped_line
-from rewriter.exec.formats.csv_rows import read_csv_columns
+from rewriter.exec.formats.csv_rows import plain_decimal, read_csv_columns
 from rewriter.exec.formats.json_lines import plain_times
 
 if TYPE_CHECKING:
@@ -117,6 +117,8 @@ class CsvDialectWriter:
                 plain.append(plain_times(name, array, _CONDITION, "CSV files"))
             elif pa.types.is_timestamp(type_) and self._dialect.timestamp is not None:
                 plain.append(_as_read(plain_times(name, array, _CONDITION, "CSV files"), self._dialect))
+            elif pa.types.is_decimal(type_):
+                plain.append([text if text is None or "E" not in text else plain_decimal(text) for text in texts])
             else:
                 plain.append(list(texts))
         return plain
