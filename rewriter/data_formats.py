@@ -41,8 +41,6 @@ class DataFormat:
     ``is_hives``: Hive reads and writes these files by ``classes`` as we do. Otherwise a table of Hive's clients has
     the format only if Spark made it with ``spark_options`` and no others; ``None`` is any options.
     ``hive_misreads`` is a regular expression of the types of columns whose values Hive reads as others in our files.
-    ``misread_by_class`` is the reason why CREATE TABLE with ``classes`` would mean other files; ``None`` if it means
-    these.
 
     ``is_text``: values are texts, which a table casts to its types; else a file states the types. ``has_header``: the
     first line names the columns. ``names_columns``: a file does, in any way. ``omits_nulls``: rows may lack columns.
@@ -72,7 +70,6 @@ class DataFormat:
     is_hives: bool = True
     spark_options: Mapping[str, str] | None = None
     hive_misreads: str | None = None
-    misread_by_class: str | None = None
     is_text: bool = False
     has_header: bool = False
     names_columns: bool = True
@@ -148,16 +145,11 @@ CSV = DataFormat(
     is_hives=False,
     # By default, Spark writes a backslash before quotes, and no header.
     spark_options={"header": "true", "escape": '"'},
-    misread_by_class="Hive's files of this class have no header and a backslash before quotes, but CSV files here have "
-    "a header, and quotes are doubled",
     is_text=True,
     has_header=True,
     read_as={
         "field.delim": ",", "separatorchar": ",", "delimiter": ",", "sep": ",", "quotechar": '"', "quote": '"',
         "header": "true", "skip.header.line.count": "1",
-    },
-    written_options={
-        "header": ("true",), "sep": (",",), "delimiter": (",",), "quote": ('"',), "compression": _UNCOMPRESSED,
     },
 )  # fmt: skip
 
@@ -268,11 +260,11 @@ def name_of_alias(name: str) -> str:
 
 def classes_of_formats() -> dict[str, str]:
     """Returns the names of formats by the classes of Hive, in lower case, that mean them in CREATE TABLE: refused
-    formats, too, but no classes that would mean other files than ours.
+    formats, too.
     """
     by_class: dict[str, str] = {}
     for format in DATA_FORMATS.values():
-        names = format.serdes if format.misread_by_class is None else ()
+        names = format.serdes
         if format.is_hives:
             names = (*names, format.classes.input, format.classes.output)
         by_class |= {name.lower(): format.name for name in names}

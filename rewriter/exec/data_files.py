@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.filesystems.registry import store_of
 from rewriter.catalog.model.objects import Column
-from rewriter.data_formats import DATA_FORMATS, DataFormat, known_format
+from rewriter.data_formats import CSV, DATA_FORMATS, DataFormat, Reading, known_format
 from rewriter.errors import EngineError, InterfaceError, NotSupportedError
 from rewriter.exec.formats import csv
+from rewriter.exec.formats.csv_dialects import has_dialect
 from rewriter.exec.formats.registry import format_named, reader_named
 from rewriter.exec.sql_types import arrow_type, parse_type
 from rewriter.uris import is_uri, normalize_uri
@@ -123,7 +124,9 @@ def stored_rows(format: str, path: str) -> int | None:
         raise unreadable(path, error) from None
 
 
-def write_empty(path: str, columns: Sequence[Column], format: str = "parquet") -> None:
+def write_empty(
+    path: str, columns: Sequence[Column], format: str = "parquet", options: Mapping[str, str] | None = None
+) -> None:
     """Writes a file without rows. Raises ``NotSupportedError`` for columns of types that only Spark handles."""
     import pyarrow as pa
 
@@ -132,8 +135,16 @@ def write_empty(path: str, columns: Sequence[Column], format: str = "parquet") -
         with open(path, "w", encoding="utf-8"):
             return
     schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in columns])
-    with closing(format_named(format).open(path, schema, {})) as writer:
+    with closing(format_named(format).open(path, schema, options or {})) as writer:
         writer.write_table(schema.empty_table())
+
+
+def is_read_by_us(relation: Relation, reading: Reading) -> bool:
+    """Tests whether our reader reads the files of a relation for an engine that reads their format in this way: also if
+    their options state a dialect of CSV.
+    """
+    is_csv = relation.format.lower() == CSV.name
+    return reading is Reading.OURS or (is_csv and has_dialect(relation.options))
 
 
 #: The hint for a file that cannot be read.

@@ -17,6 +17,7 @@ from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import EngineError
 from rewriter.exec.data_files import by_header
 from rewriter.exec.formats.csv import delimiter
+from rewriter.exec.formats.csv_dialects import has_dialect
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def by_leading_values(runs: Sequence[ValueRun]) -> dict[PartitionValues, list[Va
 
 def by_value(relation: Relation, format: str, scan_: Scan) -> list[tuple[ScanFile, ...]]:
     """Returns the files of ``scan_.by_value`` in groups that are read alike: CSV files with one header per group."""
-    if DATA_FORMATS[format].has_header and relation.grown and scan_.by_value:
+    if DATA_FORMATS[format].has_header and relation.grown and scan_.by_value and not has_dialect(relation.options):
         return by_header(scan_.by_value, delimiter(relation.options), relation)
     return [scan_.by_value] if scan_.by_value else []
 

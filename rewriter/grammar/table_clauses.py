@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rewriter.data_formats import DATA_FORMATS, classes_of_formats, format_of_serde, known_format, name_of_alias
+from rewriter.data_formats import CSV, DATA_FORMATS, classes_of_formats, known_format, name_of_alias
 from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.grammar.row_formats import TEXTFILE, RowFormat, checked_row_format
 from rewriter.grammar.statement_parts import Clause, Terminal, from_to, values_by_kind
 from rewriter.grammar.terms import ColumnDef, Name
-from rewriter.grammar.unparse import quote
+from rewriter.grammar.unparse import listed, quote
 
 
 class Format(NamedTuple):
-    """A file format, in lower case, the span of its name, and the row format of text files."""
+    """A file format, in lower case, the span of its name, the row format of text files, and the properties of rows of
+    OpenCSVSerde.
+    """
 
     name: str
     span: Span
     row_format: RowFormat | None = None
+    serde_properties: tuple[tuple[str, str], ...] | None = None
 
 
 def file_format_name(name: Terminal) -> str:
@@ -26,17 +29,11 @@ def file_format_name(name: Terminal) -> str:
     return name_of_alias(name.name)
 
 
-def format_of_class(name: Terminal) -> Format:
-    """Returns the format of one of Hive's classes. Raises ``NotSupportedError`` for an unknown class."""
+def format_of_class(name: Terminal, properties: Sequence[tuple[tuple[str, str], Span]] = ()) -> Format:
+    """Returns the format of one of Hive's classes with these properties. Raises ``NotSupportedError`` for an unknown
+    class, and for a property by which it would read other files.
+    """
     file_format = classes_of_formats().get(name.string.lower())
-    misread = format_of_serde(name.string)
-    if file_format is None and misread is not None and misread.misread_by_class is not None:
-        raise NotSupportedError(
-            f"The class {name.string} is not supported in CREATE TABLE: {misread.misread_by_class}.",
-            position=name.span,
-            object=name.string,
-            hint=f"If the files are as they are here, name the format: USING {misread.name}.",
-        )
     if file_format is None:
         *titles, last = (format.title for format in DATA_FORMATS.values() if format.is_hives)
         raise NotSupportedError(
@@ -46,7 +43,46 @@ def format_of_class(name: Terminal) -> Format:
             hint=f"Name the format, USING parquet: only Hive's classes for {', '.join(titles)} and {last} are "
             "supported.",
         )
+    if file_format == CSV.name:
+        return Format(file_format, name.span, serde_properties=tuple(pair for pair, _ in properties))
+    stated = [((key.lower(), value), span) for (key, value), span in properties]
+    if file_format == TEXTFILE and stated:
+        return Format(file_format, name.span, _row_format_of_properties(stated))
+    for (key, _), span in stated:
+        if key != "serialization.format":
+            raise _refused_property(key, name.string, span)
     return Format(file_format, name.span)
+
+
+#: The properties of LazySimpleSerDe, with the clauses of ROW FORMAT DELIMITED that mean the same.
+_CLAUSES = {
+    "serialization.format": "FIELDS TERMINATED BY",
+    "field.delim": "FIELDS TERMINATED BY",
+    "escape.delim": "ESCAPED BY",
+    "line.delim": "LINES TERMINATED BY",
+    "serialization.null.format": "NULL DEFINED AS",
+}
+
+
+def _row_format_of_properties(properties: Sequence[tuple[tuple[str, str], Span]]) -> RowFormat:
+    texts: dict[str, str] = {}
+    spans: dict[str, Span] = {}
+    # Hive takes serialization.format only without field.delim.
+    for (key, value), span in sorted(properties, key=lambda item: item[0][0] != "serialization.format"):
+        clause = _CLAUSES.get(key)
+        if clause is None:
+            raise _refused_property(key, "LazySimpleSerDe", span)
+        texts[clause], spans[clause] = value, span
+    return checked_row_format(texts, spans)
+
+
+def _refused_property(key: str, class_name: str, span: Span) -> NotSupportedError:
+    return NotSupportedError(
+        f"The property {key} of {class_name} is not supported.",
+        position=span,
+        object=key,
+        hint=f"LazySimpleSerDe has {', '.join(_CLAUSES)}; OpenCSVSerde has separatorChar, quoteChar and escapeChar.",
+    )
 
 
 def format_of_classes(reads: Terminal, writes: Terminal) -> Format:
@@ -99,12 +135,42 @@ def refused_nesting(span: Span) -> NotSupportedError:
     )
 
 
-def row_format_text(rows: RowFormat | None) -> str | None:
-    """Returns ROW FORMAT DELIMITED with its clauses; ``None`` without it."""
+def row_format_text(rows: RowFormat | None, serde_properties: Sequence[tuple[str, str]] | None = None) -> str | None:
+    """Returns ROW FORMAT DELIMITED with its clauses, or ROW FORMAT SERDE of OpenCSVSerde with these properties;
+    ``None`` without both.
+    """
+    if serde_properties is not None:
+        pairs = listed(f"{quote(key)} = {quote(value)}" for key, value in serde_properties)
+        return (
+            f"ROW FORMAT SERDE {quote(CSV.classes.serde)}{f' WITH SERDEPROPERTIES {pairs}' if serde_properties else ''}"
+        )
     if rows is None:
         return None
     escape = "" if rows.escape is None else f" ESCAPED BY {quote(rows.escape)}"
     return f"ROW FORMAT DELIMITED FIELDS TERMINATED BY {quote(rows.field)}{escape} NULL DEFINED AS {quote(rows.null)}"
+
+
+def with_path_as_location(fields: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields of a new table, with the option ``path`` as its location, as Spark takes it. Raises
+    ``ParseError`` if there is a LOCATION, too.
+    """
+    pairs = list(zip(fields["options"] or (), fields["option_spans"], strict=True))
+    path = next(((pair, span) for pair, span in pairs if pair[0].lower() == "path"), None)
+    if path is None:
+        return fields
+    (key, value), span = path
+    if fields["location"] is not None:
+        raise ParseError(
+            "The table has a LOCATION and the option path.",
+            condition="INVALID_STATEMENT_OR_CLAUSE",
+            sqlstate="42601",
+            position=span,
+            object=key,
+            hint="Omit one of them.",
+        )
+    kept = [(pair, other) for pair, other in pairs if pair[0] != key]
+    options, spans = tuple(pair for pair, _ in kept), tuple(other for _, other in kept)
+    return {**fields, "options": options, "option_spans": spans, "location": value}
 
 
 def table_options(clauses: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,6 +180,9 @@ def table_options(clauses: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "format": None if format_ is None else format_.name,
         "row_format": None if serde is None else serde.row_format,
+        "serde_properties": None if format_ is None else format_.serde_properties,
+        "options": tuple(pair for pair, _ in clauses["OPTIONS"]) if "OPTIONS" in clauses else None,
+        "option_spans": tuple(span for _, span in clauses.get("OPTIONS", ())),
         "format_span": None if format_ is None else format_.span,
         "location": clauses.get("LOCATION"),
         "comment": clauses.get("COMMENT"),

@@ -106,6 +106,11 @@ def properties_text(properties: tuple[tuple[str, str], ...]) -> str | None:
     return "TBLPROPERTIES " + listed(f"{quote(key)} = {quote(value)}" for key, value in properties)
 
 
+def options_text(options: tuple[tuple[str, str], ...]) -> str | None:
+    """OPTIONS; ``None`` without any."""
+    return f"OPTIONS {listed(f'{quote(key)} = {quote(value)}' for key, value in options)}" if options else None
+
+
 def dropping(kind: str, name: Name, if_exists: bool, purge: bool = False) -> str:
     """DROP of an object of the kind."""
     return words("DROP", kind, "IF EXISTS" if if_exists else None, name_text(name), "PURGE" if purge else None)

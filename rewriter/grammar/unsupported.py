@@ -18,7 +18,7 @@ _PARTITIONED = (
 _BUCKETS = (
     "Omit the clause: it does not change results. Put the columns that queries filter on most into PARTITIONED BY (…)."
 )
-_FORMAT = "Name the format: USING parquet. A CSV file has a header, commas, and quotes where needed: USING csv."
+_FORMAT = "Name the format: USING parquet, or USING csv OPTIONS (header 'true', sep ';')."
 _COLUMN = (
     "Columns can be added at the end, renamed, dropped, commented, or get a wider type: ALTER TABLE t ADD COLUMNS (c "
     "type), RENAME COLUMN a TO b, DROP COLUMN c, ALTER COLUMN c COMMENT '…', … TYPE bigint. For other changes: CREATE "
@@ -54,17 +54,12 @@ _LOCK = (
 _NO_FUNCTIONS = "Functions are those of Spark: SHOW FUNCTIONS lists them."
 _FILES = "Read the files in place: INSERT INTO t SELECT … FROM parquet.`path`."
 _VIEW = "CREATE OR REPLACE VIEW v AS SELECT … replaces it."
-_TEMPORARY_FILES = "Read the files in place: CREATE TEMPORARY VIEW v AS SELECT * FROM parquet.`path`."
 _GLOBAL = "CREATE TEMPORARY VIEW v AS SELECT … is of this session; CREATE VIEW v AS SELECT … is of all sessions."
 _DROP_CREATE = "DROP it, then CREATE it."
 _ACCESS = "Access is controlled by the permissions of the warehouse directory."
 _OUTPUT = "Read the result with SELECT and write it from the client."
 _ENGINE = "Configure the engine when you start it."
 _LEAVE_OUT = "Omit the clause."
-_OPTIONS = (
-    "Omit the clause. A CSV file has a header, commas, and quotes where needed; STORED AS TEXTFILE is for files "
-    "without a header, with any separator: ROW FORMAT DELIMITED FIELDS TERMINATED BY ';'."
-)
 
 
 class _Refusal(NamedTuple):
@@ -101,7 +96,6 @@ def _tables(head: str) -> tuple[_Refusal, ...]:
         _refuse(head, _BUCKETS, "CLUSTERED CLUSTER SORTED SKEWED DISTRIBUTED", yet=False),
         _refuse(head, _FORMAT, "DELIMITED WITH INPUTFORMAT OUTPUTFORMAT BY"),
         _refuse(head, _LEAVE_OUT, constraints),
-        _refuse(head, _OPTIONS, "OPTIONS"),
     )
 
 
@@ -114,15 +108,6 @@ _REFUSALS = (
     *(
         _refuse(head, "Use a temporary view or table, or a parameter of the query, :name.", "FUNCTION VARIABLE")
         for head in ("CREATE TEMPORARY", "CREATE TEMP", "CREATE OR REPLACE TEMPORARY", "CREATE OR REPLACE TEMP")
-    ),
-    *(
-        _refuse(head, _TEMPORARY_FILES, "USING")
-        for head in (
-            "CREATE TEMPORARY VIEW",
-            "CREATE TEMP VIEW",
-            "CREATE OR REPLACE TEMPORARY VIEW",
-            "CREATE OR REPLACE TEMP VIEW",
-        )
     ),
     _refuse("CREATE", _INDEX, "INDEX BITMAP UNIQUE BLOOMFILTER", yet=False),
     _refuse("DROP", _INDEX, "INDEX", yet=False),

@@ -15,7 +15,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, NamedTuple, assert_never
 
-from rewriter.catalog.model.row_formats import TEXTFILE, row_format_of
+from rewriter.catalog.model.row_formats import file_options_of
 from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.calendars import Calendar, Period, ZonedPeriod, calendar_of
 from rewriter.timeline.layouts import TIMESTAMP, TimeLayout
@@ -247,12 +247,14 @@ class Table:
     @property
     def file_options(self) -> dict[str, str]:
         """Returns the options by which the files are read and written."""
-        return row_format_of(self.properties) if self.format.lower() == TEXTFILE else {}
+        return file_options_of(self.format.lower(), self.properties)
 
 
 @dataclass(frozen=True)
 class FilesTable(Table):
-    """The files that a query names. Its columns are found when it is read."""
+    """The files that a query names. Its columns are found when it is read, unless the query has a ``schema``."""
+
+    schema: str | None = None
 
     @property
     def kind(self) -> TableKind:

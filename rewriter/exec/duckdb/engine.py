@@ -25,7 +25,7 @@ from rewriter.exec.data_files import check_written, file_columns
 from rewriter.exec.duckdb.object_files import ObjectFileSystems
 from rewriter.exec.duckdb.own_errors import own_error
 from rewriter.exec.duckdb.own_functions import OwnFunctions
-from rewriter.exec.duckdb.relations import COPIED_FORMATS, FileSchemas, relation_select, with_relations
+from rewriter.exec.duckdb.relations import FileSchemas, has_copied_files, relation_select, with_relations
 from rewriter.exec.engine import (
     CLOSING_SECONDS,
     EngineQuery,
@@ -439,9 +439,9 @@ SET scalar_subquery_error_on_multiple_rows = true;
 
 def _without_copied_files(query: EngineQuery) -> EngineQuery:
     """Returns the query without the files that would be copied although its types do not depend on them."""
-    if all(relation.format.lower() not in COPIED_FORMATS for relation in query.relations):
+    if not any(map(has_copied_files, query.relations)):
         return query
-    relations = [replace(r, files=()) if r.format.lower() in COPIED_FORMATS else r for r in query.relations]
+    relations = [replace(r, files=()) if has_copied_files(r) else r for r in query.relations]
     return EngineQuery(query.sql, tuple(relations), query.parameters)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rewriter.cancellation import check_cancellation
-from rewriter.catalog.filesystems.reading import open_bytes, open_text
-from rewriter.data_formats import DATA_FORMATS, DataFormat, Reading
+from rewriter.catalog.filesystems.reading import open_bytes
+from rewriter.data_formats import DATA_FORMATS, DataFormat
 from rewriter.errors import EngineError, InternalError, NotSupportedError
-from rewriter.exec.data_files import check_usable, common_header, unreadable
+from rewriter.exec.data_files import check_usable, common_header, is_read_by_us, unreadable
 from rewriter.exec.duckdb.stored_types import declared_value
 from rewriter.exec.file_groups import (
     PathGroup,
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 _FILE = "rewriter_file"
 _PIECE = "rewriter_piece"
-#: Formats that DuckDB does not read.
-COPIED_FORMATS = tuple(format.name for format in DATA_FORMATS.values() if format.duckdb is Reading.OURS)
 #: How many texts, of which length, have their columns kept.
 _MOST_KEPT, _LONGEST_KEPT = 256, 10_000
 #: How many files have the values of their partitions in the text of the query.
@@ -110,7 +108,7 @@ def _stored_select(
     """Returns the query that reads a relation, with the names that its files have."""
     data_format = check_usable(relation.format)
     format = data_format.name
-    if data_format.duckdb is Reading.OURS:
+    if has_copied_files(relation):
         return _copied(connection, relation, f"rewriter_copy_{serial}", tables)
     groups = scan(relation)
     if data_format.is_text:
@@ -126,6 +124,11 @@ def _stored_select(
     if joined_parts:
         selects.append(_packed_parts(connection, relation, joined_parts, f"{serial}_parts", schemas, tables))
     return " UNION ALL ".join(selects) or _empty(relation)
+
+
+def has_copied_files(relation: Relation) -> bool:
+    """Tests whether the rows of a relation are copied into a temporary table: DuckDB does not read its files."""
+    return is_read_by_us(relation, DATA_FORMATS[relation.format.lower()].duckdb)
 
 
 def _empty(relation: Relation) -> str:
@@ -172,9 +175,8 @@ def _pieces(relation: Relation, data_format: DataFormat, path: str) -> Iterator[
     if reader.pieces is None:
         raise InternalError(f"files of the format {data_format.name} have no reader")
     types = [(c.name, arrow_type(_declared(c))) for c in relation.columns if not _is_other(c, relation.format)]
-    open_file = open_text if data_format.is_text else open_bytes
     try:
-        yield from reader.pieces(path, open_file, pa.schema(types), relation.options)
+        yield from reader.pieces(path, open_bytes, pa.schema(types), relation.options)
     except ValueError as error:
         if str(error).startswith("["):
             raise  # It has a condition.

@@ -2,7 +2,8 @@
 
 Lines end with a line feed, a carriage return, or both. Lacking fields are NULL, surplus ones are ignored, and an empty
 field of a type other than STRING is NULL. With an escape character, ``\\n`` and ``\\r`` are the ends of lines, and any
-other character behind it is itself.
+other character behind it is itself. Lines that Hive skips at the beginning of a file have the names of the columns in
+written files.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.filesystems.reading import open_text
+from rewriter.catalog.filesystems.reading import open_bytes
+from rewriter.exec.formats.csv_dialects import skipped_line, skipped_lines
 from rewriter.exec.formats.file_format import FileFormat, FileReader, FileWriter, OpenFile
 from rewriter.exec.formats.json_lines import plain_times
+from rewriter.exec.formats.text_input import text_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _ROWS = 10_000
-_COMPRESSED = (".gz", ".bz2", ".deflate", ".lz4", ".lzo", ".snappy", ".zst")
 _LETTERS = {"n": "\n", "r": "\r"}
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 #: The names of options are Hive's.
@@ -31,7 +33,7 @@ def _read_columns(
     path: str, open_file: OpenFile, columns: pa.Schema, options: Mapping[str, str]
 ) -> Iterator[pa.RecordBatch]:
     """Yields the rows of a file as texts. Empty texts of columns that are no strings are NULL. Raises ``ValueError``
-    for a compressed file, and for one that is not UTF-8.
+    for a file that is not UTF-8, with the line, and for another compression than gzip and bzip2.
 
     ``open_file`` opens the path. It is an argument because workers of Spark, to which this code travels, have no other
     part of this package.
@@ -50,15 +52,12 @@ def _read_columns(
 
 def _read_rows(path: str, open_file: OpenFile, count: int, options: Mapping[str, str]) -> Iterator[list[str | None]]:
     """Yields the first ``count`` fields of each line; ``None`` is NULL."""
-    if path.lower().endswith(_COMPRESSED):
-        raise ValueError("it is compressed, which is not supported")
     separator, escape, null = options[_FIELD], options.get(_ESCAPE), options[_NULL]
     absent: list[str | None] = [None] * count
-    with open_file(path) as file:
-        for line in file:
-            fields = _split_fields(line.removesuffix("\n"), separator, escape)[:count]
-            texts = [None if field == null else _unescaped(field, escape) for field in fields]
-            yield texts + absent[len(texts) :]
+    for _, line in islice(text_lines(path, open_file), skipped_lines(options), None):
+        fields = _split_fields(line.removesuffix("\n"), separator, escape)[:count]
+        texts = [None if field == null else _unescaped(field, escape) for field in fields]
+        yield texts + absent[len(texts) :]
 
 
 def _split_fields(line: str, separator: str, escape: str | None) -> list[str]:
@@ -87,9 +86,10 @@ def _unescaped(field: str, escape: str | None) -> str:
 class _TextWriter:
     """Writes tables of one schema into a new file. The options are the reader's."""
 
-    def __init__(self, path: str, options: Mapping[str, str]) -> None:
+    def __init__(self, path: str, names: Sequence[str], options: Mapping[str, str]) -> None:
         self._file = open(path, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
         self._separator, self._escape, self._null = options[_FIELD], options.get(_ESCAPE), options[_NULL]
+        self._file.writelines([skipped_line(names)] * skipped_lines(options))
 
     def write_table(self, table: pa.Table) -> None:
         """Writes rows. Raises ``ValueError`` for a value that would be read as another one."""
@@ -123,7 +123,7 @@ class _TextWriter:
 
 
 def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWriter:
-    return _TextWriter(path, options)
+    return _TextWriter(path, schema.names, options)
 
 
 def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:
@@ -131,12 +131,12 @@ def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:
 
 
 def _check(path: str, options: Mapping[str, str]) -> Iterator[None]:
-    for _ in _read_rows(path, open_text, 1, options):
+    for _ in _read_rows(path, open_bytes, 1, options):
         yield
 
 
 def _values(path: str, columns: Sequence[str], options: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
-    for number, row in enumerate(_read_rows(path, open_text, len(columns), options), 1):
+    for number, row in enumerate(_read_rows(path, open_bytes, len(columns), options), 1 + skipped_lines(options)):
         yield from ((number, name, value) for name, value in zip(columns, row, strict=True) if value is not None)
 
 

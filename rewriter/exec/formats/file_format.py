@@ -28,17 +28,22 @@ class FileFormat:
 
     ``open`` takes the path of a file that does not exist, the columns, and the options of the table. A format with
     ``has_row_groups`` writes well only if many rows of a file are held in memory first, so it is costly to have many
-    files open.
+    files open. ``ending`` returns what the options add to the ending of new files.
     """
 
     name: str
     open: Callable[[str, pa.Schema, Mapping[str, str]], FileWriter]
     has_row_groups: bool
+    ending: Callable[[Mapping[str, str]], str] | None = None
+
+    def file_ending(self, options: Mapping[str, str]) -> str:
+        """Returns the ending of new files: ``.csv``, or ``.csv.gz`` with an option that compresses."""
+        return f".{self.name}{'' if self.ending is None else self.ending(options)}"
 
 
 #: The options of a table.
 Options = Mapping[str, str]
-#: Opens a file by its path: as UTF-8 text for formats of text, as bytes for others.
+#: Opens a file by its path, for reading bytes.
 OpenFile = Callable[[str], IO[Any]]
 
 

@@ -63,7 +63,7 @@ class OpenFile:
         folder = self._target.partition_directory(self.key)
         os.makedirs(folder, exist_ok=True)
         format = format_named(self._target.format)
-        self._path = os.path.join(folder, f"part-{uuid.uuid4().hex}.{format.name}")
+        self._path = os.path.join(folder, f"part-{uuid.uuid4().hex}{format.file_ending(self._target.options)}")
         self._writer = format.open(self._path, schema, self._target.options)
 
     def _finish(self) -> None:

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rewriter.catalog.model.objects import Column
-from rewriter.data_formats import DATA_FORMATS, Reading
+from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import EngineError
-from rewriter.exec.data_files import check_usable, common_header, unreadable
+from rewriter.exec.data_files import check_usable, common_header, is_read_by_us, unreadable
 from rewriter.exec.file_groups import (
     PathGroup,
     Scan,
@@ -149,7 +149,7 @@ class Views:
         format = data_format.name
         self._sizes |= stored_sizes(relation)
         groups = scan(relation)
-        if data_format.is_text or data_format.spark is Reading.OURS:
+        if data_format.is_text or is_read_by_us(relation, data_format.spark):
             # With a manifest, Spark counts partition columns as columns of the file, and CSV is matched by position.
             groups = Scan((), relation.files)
         frames = [self._by_path(relation, format, group) for group in groups.by_path]
@@ -268,7 +268,7 @@ class Views:
     ) -> tuple[DataFrame, Sequence[Column], str]:
         """Returns the rows of the files, their columns, and the SQL for the path of a row's file."""
         data_format = DATA_FORMATS[format]
-        if data_format.spark is Reading.OURS:
+        if is_read_by_us(relation, data_format.spark):
             refuse_python_reader(paths, format)
             stored = [Column(c.name, "string") if data_format.is_text else c for c in relation.columns]
             schema = self._schema([*stored, Column(_FILE, "string")])

@@ -10,7 +10,7 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-from rewriter.data_formats import DATA_FORMATS, DataFormat, Reading
+from rewriter.data_formats import CSV, DATA_FORMATS, DataFormat, Reading
 from rewriter.exec import formats
 from rewriter.exec.formats.registry import READERS
 from rewriter.exec.spark.file_source import file_rows, file_source
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rewriter.exec.engine import Relation
 
 _FORMAT = "rewriter_files"
+#: Formats that Spark does not read, and CSV, whose dialects it reads less strictly.
+_OF_WORKERS = (CSV.name, *(name for name, format in DATA_FORMATS.items() if format.spark is Reading.OURS))
 
 
 def worker_rows(
@@ -59,12 +61,7 @@ def data_source() -> Any:
 
     # Workers need not have this package.
     cloudpickle.register_pickle_by_value(formats)
-    of_workers = [name for name, data_format in DATA_FORMATS.items() if data_format.spark is Reading.OURS]
-    readers = {name: READERS[name].pieces for name in of_workers}
-    are_texts = {name: DATA_FORMATS[name].is_text for name in of_workers}
-
-    def open_text(path: str) -> IO[Any]:
-        return open(path, encoding="utf-8-sig")
+    readers = {name: reader.pieces for name, reader in READERS.items() if name in _OF_WORKERS}
 
     def open_bytes(path: str) -> IO[Any]:
         return open(path, "rb")
@@ -76,9 +73,8 @@ def data_source() -> Any:
 
         read_pieces = readers[plan["format"]]
         columns = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(plan["columns"])))
-        open_file = open_text if are_texts[plan["format"]] else open_bytes
         try:
-            for batch in () if read_pieces is None else read_pieces(path, open_file, columns, plan["options"]):
+            for batch in () if read_pieces is None else read_pieces(path, open_bytes, columns, plan["options"]):
                 located = [*batch.columns, pa.array([path] * batch.num_rows, pa.string())]
                 yield pa.RecordBatch.from_arrays(located, names=names)
         except (OSError, ValueError) as error:

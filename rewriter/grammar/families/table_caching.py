@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import Name, Query
-from rewriter.grammar.unparse import listed, name_text, quote, words
+from rewriter.grammar.unparse import name_text, options_text, quote, words
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def cache_table_text(s: CacheTable) -> str:
     return words(
         "CACHE LAZY TABLE" if s.lazy else "CACHE TABLE",
         name_text(s.table),
-        f"OPTIONS {listed(f'{quote(key)} = {quote(value)}' for key, value in s.options)}" if s.options else None,
+        options_text(s.options),
         None if s.query is None else f"AS {s.query.text}",
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.families.clusters import on_cluster_text
-from rewriter.grammar.statement_parts import Clause, Terminal, from_to, values_by_kind
+from rewriter.grammar.statement_parts import Clause, Terminal, from_to, refuse_duplicates, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.table_clauses import (
     Format,
@@ -21,6 +21,7 @@ from rewriter.grammar.table_clauses import (
     row_format_text,
     table_flags,
     table_options,
+    with_path_as_location,
 )
 from rewriter.grammar.terms import ClusterName, ColumnDef, DatabaseName, Name, NewName, Query
 from rewriter.grammar.unparse import (
@@ -30,6 +31,7 @@ from rewriter.grammar.unparse import (
     listed,
     name_text,
     option,
+    options_text,
     properties_text,
     quote_name,
     words,
@@ -46,8 +48,8 @@ create_table: "CREATE" [or_replace] [temporary] [EXTERNAL] "TABLE" [if_not_exist
               _table_clause* ["AS" QUERY]
 create_table_like: "CREATE" [temporary] [EXTERNAL] "TABLE" [if_not_exists] name "LIKE" name _like_clause*
 _table_clause: using | stored_as | partitioned_by | comment | location | properties | row_format | stored_by_classes \
-             | on_cluster
-_like_clause: using | stored_as | location | properties | row_format | stored_by_classes | on_cluster
+             | on_cluster | file_options
+_like_clause: using | stored_as | location | properties | row_format | stored_by_classes | on_cluster | file_options
 using: USING NAME
 stored_as: STORED "AS" NAME
 partitioned_by: PARTITIONED "BY" "(" _partition_column ("," _partition_column)* ")"
@@ -55,7 +57,8 @@ _partition_column: column | column_reference | transform
 column_reference: NAME
 transform: NAME "(" _transform_argument ("," _transform_argument)* ")"
 _transform_argument: NAME | NUMBER | STRING
-row_format: ROW "FORMAT" "SERDE" STRING | delimited
+row_format: ROW "FORMAT" "SERDE" STRING ["WITH" serde_properties] | delimited
+file_options: OPTIONS "(" property ("," property)* ")"
 delimited: ROW "FORMAT" "DELIMITED" (fields | escaped | null_text | line_end | nested_end)*
 fields: FIELDS "TERMINATED" "BY" STRING
 escaped: ESCAPED "BY" STRING
@@ -72,7 +75,11 @@ show_tables: "SHOW" "TABLES" [in_database] ["LIKE"? STRING]
 
 @dataclass(frozen=True, kw_only=True)
 class NewTable(Statement):
-    """The fields that all forms of CREATE TABLE share."""
+    """The fields that all forms of CREATE TABLE share.
+
+    ``serde_properties`` are those of OpenCSVSerde; ``None`` without this class. ``options`` are those of OPTIONS but
+    the path, which is the location; ``None`` without the clause.
+    """
 
     table: Name
     external: bool = False
@@ -80,6 +87,9 @@ class NewTable(Statement):
     if_not_exists: bool = False
     format: str | None = None
     row_format: RowFormat | None = None
+    serde_properties: tuple[tuple[str, str], ...] | None = None
+    options: tuple[tuple[str, str], ...] | None = None
+    option_spans: tuple[Span, ...] = field(default=(), compare=False)
     location: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
     property_spans: tuple[Span, ...] = field(default=(), compare=False)
@@ -133,7 +143,7 @@ def create_table(
     if query is not None:
         refuse_schema(table, columns, partitioned_by)
         text = Query(query.token.text, query.span)
-        options = table_options(values)
+        options = with_path_as_location(table_options(values))
         return CreateTableAs(table=table, query=text, partitioned_by=partitioned_by, **flags, **options)
     if columns is None:
         raise NotSupportedError(
@@ -142,7 +152,8 @@ def create_table(
             hint="Declare the columns: CREATE TABLE t (name type, …) PARTITIONED BY (dt string). DESCRIBE SELECT * "
             "FROM parquet.`path` shows those of files.",
         )
-    return CreateTable(table=table, columns=columns, partitioned_by=partitioned_by, **flags, **table_options(values))
+    options = with_path_as_location(table_options(values))
+    return CreateTable(table=table, columns=columns, partitioned_by=partitioned_by, **flags, **options)
 
 
 @renders(CreateTable)
@@ -177,7 +188,7 @@ def create_table_like(
     *clauses: Clause,
 ) -> CreateTableLike:
     flags = table_flags(None, temporary, external, if_not_exists, table)
-    options = table_options(values_by_kind(clauses))
+    options = with_path_as_location(table_options(values_by_kind(clauses)))
     del flags["or_replace"], options["comment"]
     return CreateTableLike(table=table, source=source, **flags, **options)
 
@@ -208,7 +219,12 @@ def creating(s: CreateTable | CreateTableAs | CreateTableLike) -> str:
 
 def format_text(s: NewTable) -> tuple[str | None, ...]:
     """Returns the clauses of the format."""
-    return f"USING {quote_name(s.format)}" if s.format is not None else None, row_format_text(s.row_format)
+    has_class = s.format is None or s.serde_properties is not None
+    return (
+        None if has_class else f"USING {quote_name(s.format or '')}",
+        row_format_text(s.row_format, s.serde_properties),
+        options_text(s.options or ()),
+    )
 
 
 def table_clauses_text(s: CreateTable | CreateTableAs) -> tuple[str | None, ...]:
@@ -252,8 +268,14 @@ def row_format(*parts: Any) -> Clause:
     if len(parts) == 1:
         clause: Clause = parts[0]
         return clause
-    word, name = parts
-    return Clause("ROW FORMAT", format_of_class(name), word.span)
+    word, name, properties = parts
+    return Clause("ROW FORMAT", format_of_class(name, () if properties is None else properties[1]), word.span)
+
+
+@builds("file_options")
+def file_options(word: Terminal, *properties: tuple[tuple[str, str], Span]) -> Clause:
+    refuse_duplicates([(key, span) for (key, _), span in properties], str.lower)
+    return Clause("OPTIONS", properties, word.span)
 
 
 @builds("delimited")

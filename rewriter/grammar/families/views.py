@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
-from rewriter.errors import ParseError
-from rewriter.grammar.statement_parts import Terminal, values_by_kind
+from rewriter.errors import ParseError, Span
+from rewriter.grammar.statement_parts import Clause, Terminal, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import ColumnDef, DatabaseName, Name, Query
 from rewriter.grammar.unparse import (
+    column_text,
     dropping,
     in_database_text,
     listed,
     name_text,
     option,
+    options_text,
     properties_text,
     quote_name,
     words,
@@ -21,9 +24,10 @@ from rewriter.grammar.unparse import (
 from rewriter.lazy_dataclass import dataclass
 
 RULES = r"""
-?statement: create_view | alter_view | drop_view | show_views
+?statement: create_view | create_view_of_files | alter_view | drop_view | show_views
 
 create_view: "CREATE" [or_replace] [temporary] "VIEW" [if_not_exists] name [view_columns] _view_clause* "AS" QUERY
+create_view_of_files: "CREATE" [or_replace] temporary "VIEW" name [columns] using [file_options]
 view_columns: "(" view_column ("," view_column)* ")"
 view_column: NAME ["COMMENT" STRING]
 _view_clause: comment | properties
@@ -141,6 +145,69 @@ def create_view_text(s: CreateView) -> str:
         option("COMMENT", s.comment),
         properties_text(s.properties),
         f"AS {s.query.text}",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateViewOfFiles(Statement):
+    """``CREATE [OR REPLACE] TEMPORARY VIEW v [(columns)] USING format OPTIONS (path '…', …)``.
+
+    ``options`` are without the path. ``columns`` is ``None`` without the list.
+    """
+
+    view: Name
+    format: str
+    path: str
+    columns: tuple[ColumnDef, ...] | None = None
+    options: tuple[tuple[str, str], ...] = ()
+    or_replace: bool = False
+    format_span: Span = field(default=Span(0, 0), compare=False)
+    option_spans: tuple[Span, ...] = field(default=(), compare=False)
+
+    def unqualified_names(self) -> tuple[str, ...]:
+        return ("view",)
+
+
+@builds("create_view_of_files")
+def create_view_of_files(
+    or_replace: bool | None,
+    temporary: bool,
+    view: Name,
+    columns: tuple[ColumnDef, ...] | None,
+    format: Clause,
+    options: Clause | None,
+) -> CreateViewOfFiles:
+    _check_temporary(view, if_not_exists=False, has_properties=False)
+    pairs = () if options is None else options.value
+    path = next((value for (key, value), _ in pairs if key.lower() == "path"), None)
+    if path is None:
+        raise ParseError(
+            "CREATE TEMPORARY VIEW … USING needs the path of its files.",
+            position=format.value.span,
+            object=view.last,
+            hint=f"Write USING {format.value.name} OPTIONS (path 'directory').",
+        )
+    kept = [(pair, span) for pair, span in pairs if pair[0].lower() != "path"]
+    return CreateViewOfFiles(
+        view=view,
+        format=format.value.name,
+        path=path,
+        columns=columns,
+        options=tuple(pair for pair, _ in kept),
+        or_replace=bool(or_replace),
+        format_span=format.value.span,
+        option_spans=tuple(span for _, span in kept),
+    )
+
+
+@renders(CreateViewOfFiles)
+def create_view_of_files_text(s: CreateViewOfFiles) -> str:
+    return words(
+        "CREATE OR REPLACE TEMPORARY VIEW" if s.or_replace else "CREATE TEMPORARY VIEW",
+        name_text(s.view),
+        listed(map(column_text, s.columns)) if s.columns is not None else None,
+        f"USING {quote_name(s.format)}",
+        options_text((("path", s.path), *s.options)),
     )
 
 

@@ -34,6 +34,7 @@ from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.inlining import Inlining, Level, OutputNames, identity, of_source
 from rewriter.planner.scope.joins import nullable, relations
 from rewriter.planner.scope.projections import own_nodes, substituted
+from rewriter.planner.scope.read_files import call_span, calls_read_files, files_of_call
 from rewriter.planner.text.literals import string_literal
 from rewriter.planner.text.query_text import Edit, QueryText, has_place
 from rewriter.planner.text.sqlglot_trees import children
@@ -181,6 +182,10 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
     files = 0
     ctes = CteReferences(query.nodes)
     for node in query.find_all(exp.Table):
+        if calls_read_files(node) and not query.in_hint(node):
+            files += 1
+            tables[id(node)] = TableReference(node, files_of_call(node, -files, query), call_span(node, query), None)
+            continue
         if not isinstance(node.this, exp.Identifier) or ctes.cte_of(node) is not None or query.in_hint(node):
             continue
         span = _name_span(query, node)
@@ -391,7 +396,11 @@ def meaning(node: exp.Table, reader: CatalogReader) -> Table | Cube | Fact | Non
 
 
 def is_file(node: exp.Table) -> bool:
-    """Tests whether a name behind FROM is a path: ``parquet.`path```. No database has the name of a format."""
+    """Tests whether a relation behind FROM is files: ``parquet.`path```, where no database has the name of a format, or
+    a call of ``read_files``.
+    """
+    if calls_read_files(node):
+        return True
     return node.args.get("db") is not None and node.db.lower() in SOURCE_FORMATS and not node.catalog
 
 

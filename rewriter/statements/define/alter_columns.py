@@ -15,7 +15,7 @@ from rewriter.catalog.model import wider_types
 from rewriter.catalog.model.changes import AlterColumns, AlterCube, Change, CreateObject, DropObject
 from rewriter.catalog.model.objects import View, parts_of
 from rewriter.catalog.model.temporary_views import TemporaryView, with_typed_names
-from rewriter.data_formats import DATA_FORMATS
+from rewriter.data_formats import CSV, DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, Span
 from rewriter.grammar.families import columns as s
 from rewriter.grammar.lexer import identifier_value, tokens
@@ -56,6 +56,13 @@ def add_columns(statement: s.AddColumns, context: Context) -> Result:
     """
     table = _own_table(statement.table, context)
     check_unique(statement.columns, table)
+    if table.format == CSV.name and table.file_options:
+        raise NotSupportedError(
+            f"The columns of {table.name} cannot be added to: each row of a CSV file with options has all columns.",
+            position=statement.table.span,
+            object=table.name,
+            hint=f"Create a table with the columns, and INSERT INTO it SELECT … FROM {table.name}.",
+        )
     _commit(AlterColumns(table, tuple(map(new_column, statement.columns))), statement.table.span, context)
     return Result("ALTER TABLE ADD COLUMNS")
 
@@ -102,7 +109,7 @@ def drop_columns(statement: s.DropColumns, context: Context) -> Result:
     reason = ""
     if len(dropped) == len(table.columns):
         reason = "a table has at least one data column"
-    elif not DATA_FORMATS[table.format].names_columns:
+    elif not DATA_FORMATS[table.format].names_columns or table.file_options:
         reason = f"the files of the format {table.format} have values without names, in the order of the columns"
     if reason:
         raise NotSupportedError(

@@ -12,10 +12,19 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.column_statistics import is_reserved
 from rewriter.catalog.model.objects import Column, Cube, Fact, Storage, StorageTable, Table, View, parts_of
-from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, row_format_properties
+from rewriter.catalog.model.row_formats import (
+    ESCAPE,
+    FIELD,
+    NULL,
+    TEXTFILE,
+    csv_properties,
+    row_format_properties,
+)
 from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.catalog.model.temporary_views import TemporaryView, session_of, with_typed_names
+from rewriter.data_formats import CSV
 from rewriter.errors import ParseError
+from rewriter.exec.formats.csv_dialects import SERDE, shown_options
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn
 from rewriter.grammar.families.descriptions import ShowCreate
 from rewriter.grammar.families.facts import (
@@ -80,7 +89,10 @@ def _table(table: Table, as_serde: bool) -> str:
         columns = table.all_columns
         partitioning = tuple(ColumnDef(column.name, None) for column in table.partition_columns)
     temporary = session_of(table.name) is not None
-    separators = row_format_properties(table.file_options)
+    options = table.file_options
+    separators = row_format_properties(options) if table.format == TEXTFILE else csv_properties(options)
+    is_text = table.format == TEXTFILE and any(key in table.properties for key in separators)
+    stated = tuple(shown_options(options).items()) if table.format == CSV.name else ()
     properties = {
         key: value
         for key, value in table.properties.items()
@@ -93,7 +105,9 @@ def _table(table: Table, as_serde: bool) -> str:
         external=table.external,
         temporary=temporary,
         format=None if as_serde else table.format,
-        row_format=_row_format(table) if any(key in table.properties for key in separators) else None,
+        row_format=_row_format(table) if is_text else None,
+        serde_properties=stated if SERDE in options else None,
+        options=stated if SERDE not in options and stated else None,
         location=table.location if table.external else None,
         cluster=None if table.cluster is None else ClusterName(table.cluster),
         comment=table.comment,

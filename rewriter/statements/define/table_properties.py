@@ -32,7 +32,7 @@ from rewriter.catalog.model.changes import AlterTable, RefreshTimelines
 from rewriter.catalog.model.column_statistics import OF_CLIENTS, is_reserved
 from rewriter.catalog.model.objects import Column, Fact, StorageTable, Table
 from rewriter.catalog.model.partition_commit import checked_partition_commit, is_about_partition_commit
-from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
+from rewriter.catalog.model.row_formats import OPTION_PROPERTY, SERDE_PROPERTY
 from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.catalog.model.table_retention import checked_retention, is_about_retention, retention_of
 from rewriter.catalog.store import schema
@@ -259,16 +259,18 @@ _OF_TEXT = ("field.delim", "escape.delim", "line.delim", "serialization.null.for
 
 
 def _refuse_text_property(key: str, value: str | None, table: Table) -> None:
-    """Raises ``NotSupportedError`` FILES_WOULD_BE_MISREAD for a property by which text files are read."""
-    name = key.lower().removeprefix(SERDE_PROPERTY)
-    if table.format != TEXTFILE or name not in _OF_TEXT or value == table.file_options.get(name, "0"):
+    """Raises ``NotSupportedError`` FILES_WOULD_BE_MISREAD for a property by which text or CSV files are read."""
+    options = table.file_options
+    name = key.lower().removeprefix(OPTION_PROPERTY).removeprefix(SERDE_PROPERTY)
+    is_known = name in _OF_TEXT or key.lower().startswith(OPTION_PROPERTY)
+    if not (options or key.lower().startswith(OPTION_PROPERTY)) or not is_known or value == options.get(name, "0"):
         return
     raise NotSupportedError(
-        f"The property {key} would change how the text files of {table.name} are read.",
+        f"The property {key} would change how the {table.format} files of {table.name} are read.",
         condition="FILES_WOULD_BE_MISREAD",
         sqlstate="0A000",
         object=key,
-        hint="State separators in CREATE TABLE … ROW FORMAT DELIMITED. A file with a header is CSV: USING csv.",
+        hint="State it in CREATE TABLE: separators in ROW FORMAT DELIMITED, options of CSV in OPTIONS (…).",
     )
 
 

@@ -20,7 +20,6 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.json_codec import Object, kind_of
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table, database_of, managed_directory
-from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, TEXTFILE, row_format_properties
 from rewriter.catalog.model.temporary_views import TemporaryView, stored_name
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
@@ -31,6 +30,7 @@ from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.runtime.temporary_tables import folder_of
 from rewriter.runtime.transaction_errors import not_in_transaction
+from rewriter.statements.define.row_properties import check_hive_columns, row_properties
 from rewriter.statements.define.table_properties import validate_properties
 from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.location_conflicts import (
@@ -90,7 +90,7 @@ class CreationTarget:
     format: str
     existing: Object | None
     comment: str | None
-    #: The separators of text files, as properties of the table.
+    #: How rows of text and CSV files are spelled, as properties of the table.
     row_format: Mapping[str, str]
 
     @classmethod
@@ -115,7 +115,7 @@ class CreationTarget:
         comment = like.comment if like is not None else None
         if not isinstance(statement, s.CreateTableLike):
             comment = statement.comment
-        return cls(statement, context, name, format_, existing, comment, _row_format(statement, format_, like))
+        return cls(statement, context, name, format_, existing, comment, row_properties(statement, format_, like))
 
     @property
     def cluster(self) -> str | None:
@@ -172,12 +172,14 @@ class CreationTarget:
             comment=self.comment,
             cluster=cluster,
         )
+        table = replace(table, properties=dict(self.row_format))
         property_items = zip(statement.properties, statement.property_spans, strict=True)
         properties = validate_properties(property_items, table, self.context)
         comment = properties.pop(COMMENT, self.comment)
         is_stated = not isinstance(statement, s.CreateTableLike) and self.comment is not None
         properties |= self.row_format
         check_columns_of_format(self.format, table.columns, statement.table.span)
+        check_hive_columns(table.columns, self.row_format, statement.table.span)
         table = replace(table, properties=properties, comment=self.comment if is_stated else comment)
         if table.external:
             try:
@@ -279,19 +281,6 @@ def _check_existing(statement: _Creation, existing: Object, name: str, context: 
             object=name,
             hint=f"DROP FACT {fact.name} first, or choose a different name.",
         )
-
-
-def _row_format(statement: _Creation, format: str, like: Table | None) -> dict[str, str]:
-    """Returns the separators of text files as properties: the statement's separators, or the separators of the table
-    that is copied.
-    """
-    stated = statement.row_format
-    if format != TEXTFILE:
-        return {}
-    if stated is not None:
-        escape = {} if stated.escape is None else {ESCAPE: stated.escape}
-        return row_format_properties({FIELD: stated.field, **escape, NULL: stated.null})
-    return row_format_properties({} if like is None or statement.format is not None else like.file_options)
 
 
 def default_location(name: str, table_id: int, context: Context, cluster: str | None = None) -> str:

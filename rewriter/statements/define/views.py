@@ -16,10 +16,12 @@ from rewriter.catalog.model.json_codec import kind_of
 from rewriter.catalog.model.objects import SourceTable, View
 from rewriter.catalog.model.temporary_views import TemporaryView, view_name, with_typed_names
 from rewriter.connectors.table_source import read_only
+from rewriter.data_formats import CSV, DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
 from rewriter.grammar.families import views as s
 from rewriter.grammar.lexer import TokenKind, tokens
-from rewriter.grammar.terms import Name
+from rewriter.grammar.terms import Name, Query
+from rewriter.grammar.unparse import quote, quote_name
 from rewriter.planner.scope.blocks import resolve
 from rewriter.planner.scope.deterministic import brings_code, called_code
 from rewriter.planner.scope.disambiguate import disambiguated
@@ -31,13 +33,15 @@ from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.tables import already_exists, plain_name
+from rewriter.statements.resolve.file_options import check_written_options, csv_options, declared_columns
+from rewriter.statements.resolve.locations import check_table_format
 from rewriter.statements.resolve.partition_specs import check_unique
 from rewriter.uris import has_credentials
 
 if TYPE_CHECKING:
     from rewriter.grammar.families.tables import Rename
     from rewriter.grammar.families.views import AlterView, CreateView
-    from rewriter.grammar.terms import ColumnDef, Query
+    from rewriter.grammar.terms import ColumnDef
 
 
 @runs(s.CreateView, in_transaction=True, without_warehouse=True)
@@ -150,6 +154,41 @@ def drop_view(statement: s.DropView, context: Context) -> Result:
     except Error as error:
         raise error.at(statement.view.span) from None
     return Result("DROP VIEW")
+
+
+@runs(s.CreateViewOfFiles, in_transaction=True, without_warehouse=True)
+def create_view_of_files(statement: s.CreateViewOfFiles, context: Context) -> Result:
+    """CREATE TEMPORARY VIEW … USING: a temporary view of a query that reads the files with their options.
+
+    Raises ``NotSupportedError`` for options that the format does not have. Reads no files.
+    """
+    format = check_table_format(statement.format, statement.format_span, statement.path)
+    arguments = [quote(statement.path), f"format => {quote(format)}"]
+    if format == CSV.name:
+        csv_options(statement.options, statement.option_spans)
+        columns = statement.columns or ()
+        if columns:
+            schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in columns)
+            arguments.append(f"schema => {quote(schema)}")
+            try:
+                declared_columns(schema)
+            except Error as error:
+                raise error.at(columns[0].span) from None
+        arguments += [f"{quote_name(key)} => {quote(value)}" for key, value in statement.options]
+    elif statement.columns is not None or not DATA_FORMATS[format].is_source:
+        raise NotSupportedError(
+            f"A temporary view of {format} files with columns of its own is not supported.",
+            position=statement.format_span,
+            object=statement.view.last,
+            hint=f"Write CREATE TEMPORARY VIEW {statement.view.last} AS SELECT … FROM {format}.`path`.",
+        )
+    else:
+        check_written_options(format, statement.options, statement.option_spans)
+    query = Query(f"SELECT * FROM read_files({', '.join(arguments)})", statement.format_span)
+    create_temporary_view(
+        s.CreateView(view=statement.view, query=query, temporary=True, or_replace=statement.or_replace), context
+    )
+    return Result("CREATE VIEW")
 
 
 # Temporary views: they live in the session, so no statement about them reaches the catalog.

@@ -68,6 +68,8 @@ _HINTS = {
     "RECURSION_": "Give the recursive query a condition that ends it, such as WHERE n < 10.",
     "SCALAR_SUBQUERY_TOO_MANY_ROWS": "Aggregate in the subquery, as MAX(…), or write IN or EXISTS.",
     "TIME_OUTSIDE_": "Exclude its row with WHERE, or store it as parquet.",
+    "VALUE_OUTSIDE_CSV": "Exclude its row with WHERE, or store it as parquet. Options of CSV allow more values: "
+    "nullValue another text of NULL, multiLine ends of lines, ignoreLeadingWhiteSpace = 'false' blanks.",
     "VALUE_OUTSIDE_TEXTFILE": "Exclude its row with WHERE, or store it as parquet. ESCAPED BY in the row format allows "
     "separators and line ends, NULL DEFINED AS another text of NULL.",
     "INVALID_PARTITION_VALUE": "Exclude its row with WHERE, or convert the value.",

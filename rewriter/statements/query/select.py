@@ -33,7 +33,7 @@ from rewriter.exec.batch_stream import BatchStream, Failure
 from rewriter.exec.data_files import stored_rows
 from rewriter.exec.engine import EngineQuery, OpenFrame, Relation, ScanFile, scan_file, table_relation
 from rewriter.grammar.families import queries as s
-from rewriter.grammar.lexer import TokenKind, identifier_value, tokens
+from rewriter.grammar.lexer import TokenKind, identifier_value, string_value, tokens
 from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Clock, Plan, TableUse
 from rewriter.planner.plan_query import plan_query
@@ -44,6 +44,7 @@ from rewriter.statements.query.computed_pruning import prune_by_computed_predica
 from rewriter.statements.query.engine_errors import misspelled_function, with_position
 from rewriter.statements.query.footer_aggregates import FooterQuery, are_of_footers, computed_query, footer_query
 from rewriter.statements.query.routing import UNREACHABLE, choose_route, unreachable
+from rewriter.statements.resolve.file_options import csv_options, declared_columns
 from rewriter.statements.resolve.named_objects import columns_of_view, typed_name
 from rewriter.statements.resolve.partition_specs import check_unmoved
 from rewriter.statements.system_tables.rows import batches
@@ -571,11 +572,15 @@ def _relation(name: str, use: TableUse, query: Query, context: Context, most_row
     if isinstance(table, FilesTable):
         named_files = expanded(table, query)
         try:
-            columns = context.engine().file_columns(table.format, table.location)
+            options = csv_options(tuple(table.file_options.items())) if table.file_options else {}
+            if table.schema is None:
+                columns = context.engine().file_columns(table.format, table.location, options)
+            else:
+                columns = declared_columns(table.schema)
         except Error as error:
             raise error.at(_file_span(table, query)) from None
         files = tuple(ScanFile(f.path, (), f.bytes) for f in named_files)
-        return Relation(name, table.format, columns, (), files), 0
+        return Relation(name, table.format, columns, (), files, options=options), 0
     try:
         count, files = scan_size(use, context, most_rows)
     except Error as error:
@@ -637,6 +642,7 @@ def _file_span(table: Table, query: Query) -> Span | None:
     """Returns the position of the file ``format.`path``` in the query."""
     query_tokens = tokens(query.text)
     for first, second in zip(query_tokens, query_tokens[2:], strict=False):
-        if second.kind is TokenKind.IDENTIFIER and identifier_value(second) == table.location:
-            return Span(first.start, second.end).shifted(query.span.start)
+        is_call = second.kind is TokenKind.STRING and string_value(second) == table.location
+        if is_call or (second.kind is TokenKind.IDENTIFIER and identifier_value(second) == table.location):
+            return Span(second.start if is_call else first.start, second.end).shifted(query.span.start)
     return query.span

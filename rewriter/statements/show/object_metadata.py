@@ -19,8 +19,9 @@ from rewriter.catalog.model.stored_paths import is_in
 from rewriter.catalog.model.stored_rows import damaged_partition
 from rewriter.catalog.model.temporary_views import place_of
 from rewriter.catalog.storage.data_files import directory
-from rewriter.data_formats import known_format
+from rewriter.data_formats import TEXTFILE, known_format
 from rewriter.errors import Error
+from rewriter.exec.formats.csv_dialects import shown_options
 from rewriter.lazy_dataclass import dataclass
 from rewriter.statements.resolve.type_trees import draw_schema, type_json, type_tree
 from rewriter.statements.show.content_statistics import ContentStatistics, statistics_of
@@ -139,7 +140,14 @@ def storage_metadata(table: Table) -> Metadata:
     if data_format is None:
         return {}
     classes = data_format.classes
-    return {"Serde Library": classes.serde, "InputFormat": classes.input, "OutputFormat": classes.output}
+    metadata: Metadata = {
+        "Serde Library": classes.serde,
+        "InputFormat": classes.input,
+        "OutputFormat": classes.output,
+    }
+    if table.file_options and data_format is not TEXTFILE:
+        metadata["Storage Properties"] = shown_options(table.file_options)
+    return metadata
 
 
 def own_table_metadata(table: Table, context: Context) -> Metadata:

@@ -21,6 +21,7 @@ from rewriter.directory_changes import remove_file
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, disk_full, is_disk_full
 from rewriter.exec.data_files import stored_columns, stored_rows
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
+from rewriter.exec.formats.text_input import COMPRESSED_ENDINGS
 from rewriter.grammar.families import writes as s
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.runtime.result import Result
@@ -115,7 +116,7 @@ def copy_loaded_files(
     try:
         os.makedirs(directory, exist_ok=True)
         for file in files:
-            path = os.path.join(directory, f"part-{uuid.uuid4().hex}.{table.format}")
+            path = os.path.join(directory, f"part-{uuid.uuid4().hex}{_ending(table, file.path)}")
             fetch_file(file.path, path)
             check_file(table, path, file.path)
             rows = _rows(table, path, file.path, context)
@@ -136,6 +137,12 @@ def copy_loaded_files(
     check_events(table, copied_files, context)
     check_not_null(table, copied_files, context)
     return tuple(copied_files)
+
+
+def _ending(table: Table, path: str) -> str:
+    """Returns the ending of a loaded file, by which readers know that a text file is compressed."""
+    compression = os.path.splitext(path)[1].lower()
+    return f".{table.format}{compression if table.file_options and compression in COMPRESSED_ENDINGS else ''}"
 
 
 def _rows(table: Table, path: str, path_text: str, context: Context) -> int:
@@ -182,8 +189,8 @@ def check_file(table: Table, path: str, path_text: str) -> None:
             object=limited.name,
             hint=_insert_hint(table),
         )
-    if not DATA_FORMATS[table.format].names_columns:
-        return
+    if table.file_options:
+        return  # The reader compares the header, if there is one, and counts fields.
     renamed = next((column for column in table.columns if column.stored is not None), None)
     if renamed is not None:
         raise NotSupportedError(
@@ -233,6 +240,6 @@ def _difference(table: Table, stored: Sequence[Column]) -> str | None:
 
 
 def _insert_hint(table: Table) -> str:
-    if not DATA_FORMATS[table.format].names_columns:
-        return f"Check the separators and the columns of {table.name}."
+    if table.file_options:
+        return f"Check the options, the separators and the columns of {table.name}."
     return f"INSERT INTO {table.name} SELECT … FROM {table.format}.`…` converts the rows."

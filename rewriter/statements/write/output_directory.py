@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Column
 from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, TEXTFILE
-from rewriter.data_formats import DATA_FORMATS
+from rewriter.data_formats import CSV, DATA_FORMATS
 from rewriter.directory_changes import discard_tree
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, Span, disk_full, is_disk_full
 from rewriter.exec.data_files import write_empty
 from rewriter.exec.engine import Write, WrittenFile
+from rewriter.exec.formats.csv_writer import AS_SPARK
+from rewriter.exec.formats.registry import format_named
 from rewriter.grammar.families.output_directories import InsertDirectory
 from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.terms import ColumnDef, Name
@@ -28,6 +30,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.tables import check_columns_of_format, new_column
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare
+from rewriter.statements.resolve.file_options import check_written_options, csv_options, hive_csv_options
 from rewriter.statements.resolve.location_conflicts import check_output_directory
 from rewriter.statements.resolve.locations import check_table_format, local
 from rewriter.statements.resolve.type_trees import type_tree
@@ -51,7 +54,7 @@ def insert_directory(statement: InsertDirectory, context: Context) -> Result:
     table, LINK_NOT_FOLLOWED for a link, and DIRECTORY_WRITE_FAILED for errors of the disk.
     """
     format = check_table_format(statement.format, statement.format_span or statement.path_span, statement.path)
-    _check_options(statement, format)
+    options = _file_options(statement, format)
     path = local(statement.path, os.getcwd(), Name((statement.path,), statement.path_span))
     _check_place(path, statement.path_span, context)
     prepared = prepare(statement.query, context)
@@ -61,10 +64,10 @@ def insert_directory(statement: InsertDirectory, context: Context) -> Result:
         query_columns = context.engine().columns(prepared.query)
     except Error as error:
         raise with_position(error, statement.query, prepared.query.sql) from None
-    columns = _columns(query_columns, format, statement)
+    columns = _columns(query_columns, format, statement, has_header=options.get("header", "").lower() == "true")
 
     def fill(directory: str) -> tuple[WrittenFile, ...]:
-        write = Write(directory, format, columns, (), options=_separators(statement.row_format, format))
+        write = Write(directory, format, columns, (), options=options)
         with context.progress.watching(directory):
             return context.engine().write(prepared.query, write)
 
@@ -75,7 +78,8 @@ def insert_directory(statement: InsertDirectory, context: Context) -> Result:
             raise with_position(error, statement.query, prepared.query.sql) from None
         if not files:
             with suppress(NotSupportedError):  # A directory without files has no rows, either.
-                write_empty(os.path.join(staging, f"part-{uuid.uuid4().hex}.{format}"), columns, format)
+                ending = format_named(format).file_ending(options)
+                write_empty(os.path.join(staging, f"part-{uuid.uuid4().hex}{ending}"), columns, format, options)
         # A directory of the way may have become a link.
         _check_place(path, statement.path_span, context)
     return _result(files, prepared, time.perf_counter() - started)
@@ -92,35 +96,32 @@ def _result(files: Sequence[WrittenFile], prepared: Prepared, seconds: float) ->
     )
 
 
-def _check_options(statement: InsertDirectory, format: str) -> None:
-    """Raises ``NotSupportedError`` for options by which the files would be written differently."""
-    as_written = DATA_FORMATS[format].written_options
-    for (key, value), span in zip(statement.options, statement.option_spans, strict=True):
-        if value.lower() not in as_written.get(key.lower(), ()):
-            accepted = ", ".join(f"{name} = '{values[0]}'" for name, values in as_written.items())
-            raise NotSupportedError(
-                f"The option {key} = '{value}' of {format} files is not supported.",
-                position=span,
-                object=key,
-                hint=f"Files are written with {accepted}.",
-            )
-    if DATA_FORMATS[format].has_header and "header" not in {key.lower() for key, _ in statement.options}:
-        raise NotSupportedError(
-            "CSV files without a header are not supported.",
-            position=statement.format_span or statement.path_span,
-            object=statement.path,
-            hint="Write USING csv OPTIONS (header = 'true'), or STORED AS TEXTFILE, which has no header.",
-        )
+def _file_options(statement: InsertDirectory, format: str) -> dict[str, str]:
+    """Returns the options by which the files are written: CSV as Spark writes it with the options of the statement.
+
+    Raises ``NotSupportedError`` for options by which files of another format would be written differently.
+    """
+    if format == CSV.name:
+        if statement.serde_properties is None:
+            options = csv_options(statement.options, statement.option_spans)
+        else:
+            options = hive_csv_options(statement.serde_properties, statement.format_span)
+        return {**options, AS_SPARK: "true"}
+    check_written_options(format, statement.options, statement.option_spans)
+    return {} if format != TEXTFILE else _separators(statement.row_format or RowFormat())
 
 
-def _columns(query_columns: Sequence[Column], format: str, statement: InsertDirectory) -> tuple[Column, ...]:
+def _columns(
+    query_columns: Sequence[Column], format: str, statement: InsertDirectory, has_header: bool
+) -> tuple[Column, ...]:
     """Returns the columns of the files. Raises COLUMN_ALREADY_EXISTS, and ``NotSupportedError`` for types that files of
     the format do not hold.
     """
     span = statement.query.span
+    names_columns = has_header or (DATA_FORMATS[format].names_columns and format != CSV.name)
     seen_names: set[str] = set()
     for column in query_columns:
-        if column.name.lower() in seen_names and DATA_FORMATS[format].names_columns:
+        if column.name.lower() in seen_names and names_columns:
             raise AnalysisError(
                 f"The column {column.name} already exists: the query returns it twice.",
                 condition="COLUMN_ALREADY_EXISTS",
@@ -141,15 +142,12 @@ def _columns(query_columns: Sequence[Column], format: str, statement: InsertDire
             )
     columns = tuple(new_column(ColumnDef(column.name, column.type, None, span)) for column in query_columns)
     check_columns_of_format(format, columns, span)
-    if not DATA_FORMATS[format].names_columns:
+    if not names_columns:
         return tuple(Column(f"c{number}", column.type) for number, column in enumerate(columns))
     return columns
 
 
-def _separators(rows: RowFormat | None, format: str) -> dict[str, str]:
-    if format != TEXTFILE:
-        return {}
-    rows = rows or RowFormat()
+def _separators(rows: RowFormat) -> dict[str, str]:
     return {FIELD: rows.field, **({} if rows.escape is None else {ESCAPE: rows.escape}), NULL: rows.null}
 
 
