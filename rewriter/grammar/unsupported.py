@@ -172,7 +172,6 @@ _REFUSALS = (
         "CATALOGS CURRENT INDEXES LOCKS TRANSACTIONS PROCEDURES",
     ),
     _refuse("UPDATE", _OVERWRITE, yet=False),
-    _refuse("DELETE", f"ALTER TABLE t DROP PARTITION (…) drops partitions. {_OVERWRITE}", yet=False),
     _refuse("MERGE", _OVERWRITE, yet=False),
     _refuse("USE CATALOG", _ONE_CATALOG),
     _refuse("START TRANSACTION", _TRANSACTION, "READ ISOLATION WITH"),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rewriter.errors import Error, NotSupportedError, ParseError, Span
+from rewriter.grammar.families.deletes import Delete
 from rewriter.grammar.families.maintenance import RepairTable
 from rewriter.grammar.families.multi_inserts import MultiInsert, read_inserts, split_inserts
 from rewriter.grammar.families.partitions import (
@@ -121,6 +122,7 @@ _CHANGES = (
     RenamePartition,
     ExchangePartitions,
     Truncate,
+    Delete,
     Touch,
     SetLocation,
     SetFileFormat,
@@ -151,8 +153,8 @@ def read_explain(text: str, statement_tokens: Sequence[Token]) -> Explain | Expl
         if not isinstance(statement, Insert | MultiInsert | LoadData):
             raise _unexplained(query, statement_tokens)
         return ExplainWrite(statement=replace(statement, span=Span(query[0].start, query[-1].end)))
-    if query and query[0].is_word("ALTER", "TRUNCATE", "MSCK", "REPAIR"):
-        change = read_by_grammar(text, query)
+    if query and query[0].is_word("ALTER", "TRUNCATE", "MSCK", "REPAIR", "DELETE"):
+        change = read_statement(text, query)
         if isinstance(change, _CHANGES):
             return ExplainChange(statement=replace(change, span=Span(query[0].start, query[-1].end)))
     if query and query[0].is_word(*_EXPLAINED):

@@ -34,6 +34,7 @@ from rewriter.grammar.families.databases import (
     ShowDatabases,
     UseDatabase,
 )
+from rewriter.grammar.families.deletes import Delete
 from rewriter.grammar.families.descriptions import (
     Describe,
     DescribeQuery,
@@ -477,6 +478,7 @@ statements = some.one_of(
     some.builds(Compact, table=qualified, partition=optional(static)),
     some.builds(Vacuum, table=optional(qualified), hours=optional(some.integers(0, 10**6)), dry_run=some.booleans()),
     some.builds(Truncate, table=qualified, partition=optional(static)),
+    some.builds(Delete, table=qualified, alias=optional(names), where=optional(some.just(Query("a = 'x' OR b")))),
     some.builds(SetLocation, table=qualified, location=texts, partition=optional(static)),
     some.builds(
         SetFileFormat,
