@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from rewriter.errors import NotSupportedError, ParseError, Span
-from rewriter.grammar.lexer import Token, TokenKind, shifted
-from rewriter.grammar.terms import Query
+from rewriter.grammar.lexer import Token, TokenKind, identifier_value, shifted
+from rewriter.grammar.terms import Name, Query
 from rewriter.grammar.unsupported import no_identifier_clause, no_time_travel
 
 #: The words that begin a query; parentheses may precede them.
@@ -55,6 +55,36 @@ def misplaced_parameter(position: Span) -> ParseError:
         position=position,
         hint="Parameters are allowed only in expressions of queries; write the value itself.",
     )
+
+
+def is_name(token: Token) -> bool:
+    """Tests whether a token may be a name, or a part of one."""
+    return token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER)
+
+
+def read_name(tokens: Sequence[Token], index: int, hint: str) -> tuple[Name, int]:
+    """Returns the name of an object that begins at a token, and the index of the token behind it. Raises
+    ``ParseError`` with the hint where there is none.
+    """
+    first, parts = index, list[str]()
+    while True:
+        if index < len(tokens) and tokens[index].kind is TokenKind.PARAMETER:
+            raise misplaced_parameter(tokens[index].span)
+        if index >= len(tokens) or not is_name(tokens[index]):
+            raise unexpected_token(tokens, index, hint)
+        parts.append(identifier_value(tokens[index]))
+        index += 1
+        if index >= len(tokens) or not tokens[index].is_operator("."):
+            return Name(tuple(parts), Span(tokens[first].start, tokens[index - 1].end)), index
+        index += 1
+
+
+def unexpected_token(tokens: Sequence[Token], index: int, hint: str) -> ParseError:
+    """Returns the error for the token at ``index``, or for the end of the statement."""
+    if index < len(tokens):
+        return ParseError(f"Syntax error at or near '{tokens[index].shown}'.", position=tokens[index].span, hint=hint)
+    end = tokens[-1].end
+    return ParseError("Syntax error at or near end of input.", position=Span(end, end), hint=hint)
 
 
 def names_stream(tokens: Sequence[Token], index: int) -> bool:

@@ -292,6 +292,10 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         with self._database.read() as connection:
             return tuple(transaction_records(connection, self._sequence, self._transactions))
 
+    def logged_changes(self, object_ids: Collection[int], limit: int | None = None) -> list[versions.LoggedChange]:
+        """Returns the changes of objects that the log has up to the snapshot, the newest first. Reads the log."""
+        return versions.logged_changes(self._database, self._sequence, object_ids, limit)
+
     @property
     def transactions(self) -> ValidTxnList:
         """The transactions that had ended when the snapshot was taken."""

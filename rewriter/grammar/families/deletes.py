@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.errors import NotSupportedError, ParseError, Span
-from rewriter.grammar.lexer import Token, TokenKind, identifier_value, shifted
-from rewriter.grammar.query_spans import misplaced_parameter
+from rewriter.errors import NotSupportedError, Span
+from rewriter.grammar.lexer import Token, identifier_value, shifted
+from rewriter.grammar.query_spans import is_name, read_name, unexpected_token
 from rewriter.grammar.statements import Statement, reads, renders
 from rewriter.grammar.terms import Name, Query
 from rewriter.grammar.unparse import name_text, quote_name, words
@@ -37,13 +37,13 @@ def delete_text(s: Delete) -> str:
 def read_delete(text: str, statement_tokens: Sequence[Token]) -> Delete:
     """Parses DELETE FROM. Raises ``ParseError`` at the first token that does not fit."""
     if len(statement_tokens) < 2 or not statement_tokens[1].is_word("FROM"):
-        raise _unexpected(statement_tokens, 1)
-    table, index = _name(statement_tokens, 2)
+        raise unexpected_token(statement_tokens, 1, _HINT)
+    table, index = read_name(statement_tokens, 2, _HINT)
     alias: str | None = None
     if index < len(statement_tokens) and not statement_tokens[index].is_word("WHERE"):
         index += statement_tokens[index].is_word("AS")
-        if index == len(statement_tokens) or not _is_name(statement_tokens[index]):
-            raise _unexpected(statement_tokens, index)
+        if index == len(statement_tokens) or not is_name(statement_tokens[index]):
+            raise unexpected_token(statement_tokens, index, _HINT)
         alias, index = identifier_value(statement_tokens[index]), index + 1
     if index == len(statement_tokens):
         return Delete(table=table, alias=alias)
@@ -54,35 +54,8 @@ def read_delete(text: str, statement_tokens: Sequence[Token]) -> Delete:
             hint="Use the names of the table's columns.",
         )
     if not statement_tokens[index].is_word("WHERE") or index + 1 == len(statement_tokens):
-        raise _unexpected(statement_tokens, index + statement_tokens[index].is_word("WHERE"))
+        raise unexpected_token(statement_tokens, index + statement_tokens[index].is_word("WHERE"), _HINT)
     condition = statement_tokens[index + 1 :]
     span = Span(condition[0].start, condition[-1].end)
     where = Query(text[span.start : span.end], span, shifted(tuple(condition), -span.start))
     return Delete(table=table, alias=alias, where=where)
-
-
-def _name(statement_tokens: Sequence[Token], index: int) -> tuple[Name, int]:
-    """Returns the name that begins at a token, and the index of the token behind it."""
-    first, parts = index, list[str]()
-    while True:
-        if index < len(statement_tokens) and statement_tokens[index].kind is TokenKind.PARAMETER:
-            raise misplaced_parameter(statement_tokens[index].span)
-        if index >= len(statement_tokens) or not _is_name(statement_tokens[index]):
-            raise _unexpected(statement_tokens, index)
-        parts.append(identifier_value(statement_tokens[index]))
-        index += 1
-        if index >= len(statement_tokens) or not statement_tokens[index].is_operator("."):
-            return Name(tuple(parts), Span(statement_tokens[first].start, statement_tokens[index - 1].end)), index
-        index += 1
-
-
-def _is_name(token: Token) -> bool:
-    return token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER)
-
-
-def _unexpected(statement_tokens: Sequence[Token], index: int) -> ParseError:
-    if index < len(statement_tokens):
-        token = statement_tokens[index]
-        return ParseError(f"Syntax error at or near '{token.shown}'.", position=token.span, hint=_HINT)
-    end = statement_tokens[-1].end
-    return ParseError("Syntax error at or near end of input.", position=Span(end, end), hint=_HINT)
