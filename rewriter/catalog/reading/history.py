@@ -243,6 +243,18 @@ def logged_changes(
         ]
 
 
+def commit_before(database: Database, sequence: int, microseconds: int) -> int | None:
+    """Returns the newest commit up to a number that was made at or before an instant; ``None`` if there is none."""
+    row = schema.transactions.c
+    # A time is shown in whole microseconds, and stored as a fraction.
+    query = sa.select(sa.func.max(row.commit_seq)).where(
+        row.commit_seq <= sequence, row.heartbeat_at < (microseconds + 1) / 1e6
+    )
+    with database.read() as connection:
+        commit: int | None = connection.execute(query).scalar()
+    return commit
+
+
 def transaction_state(database: Database, id: int) -> str | None:
     """Returns the newest state of a transaction; ``None`` if it is not recorded. One read."""
     row = schema.transactions.c

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.lexer import Token, identifier_value, shifted
-from rewriter.grammar.query_spans import is_name, read_name, unexpected_token
+from rewriter.grammar.query_spans import may_be_name, read_name, unexpected_token
 from rewriter.grammar.statements import Statement, reads, renders
 from rewriter.grammar.terms import Name, Query
 from rewriter.grammar.unparse import name_text, quote_name, words
@@ -42,7 +42,7 @@ def read_delete(text: str, statement_tokens: Sequence[Token]) -> Delete:
     alias: str | None = None
     if index < len(statement_tokens) and not statement_tokens[index].is_word("WHERE"):
         index += statement_tokens[index].is_word("AS")
-        if index == len(statement_tokens) or not is_name(statement_tokens[index]):
+        if index == len(statement_tokens) or not may_be_name(statement_tokens[index]):
             raise unexpected_token(statement_tokens, index, _HINT)
         alias, index = identifier_value(statement_tokens[index]), index + 1
     if index == len(statement_tokens):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import AnalysisError, ParseError, Span
 from rewriter.grammar.parser import read_by_grammar
-from rewriter.grammar.query_spans import is_name, read_name, read_query, starts_query, unexpected_token
+from rewriter.grammar.query_spans import may_be_name, read_name, read_query, starts_query, unexpected_token
 from rewriter.grammar.shared_rules import property_key
 from rewriter.grammar.statement_parts import Clause, Terminal, require_values, values_by_kind
 from rewriter.grammar.statements import Statement, builds, reads, renders
@@ -106,7 +106,7 @@ def describe_query_text(s: DescribeQuery) -> str:
 @reads("DESC", "DESCRIBE")
 def read_description(text: str, statement_tokens: Sequence[Token]) -> Statement:
     """DESCRIBE of a query, of a history, or of what the grammar says."""
-    if len(statement_tokens) > 2 and statement_tokens[1].is_word("HISTORY") and is_name(statement_tokens[2]):
+    if len(statement_tokens) > 2 and statement_tokens[1].is_word("HISTORY") and may_be_name(statement_tokens[2]):
         return _read_history(statement_tokens)
     query_tokens = _described_query(statement_tokens[1:])
     if query_tokens:

@@ -36,7 +36,7 @@ _KIND = "DELETE"
 
 
 @runs(Delete, in_transaction=True)
-def delete_rows(statement: Delete, context: Context) -> Result:
+def delete_from(statement: Delete, context: Context) -> Result:
     """DELETE FROM t [WHERE …]: drops the partitions for which the condition is TRUE; ``rowcount`` is the number of
     their rows, -1 where the catalog does not know it.
 

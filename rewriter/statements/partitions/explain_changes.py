@@ -39,7 +39,7 @@ _RUN: dict[type[Statement], Callable[..., Result]] = {
     partitions.RenamePartition: rename_exchange.rename_partition,
     partitions.ExchangePartitions: rename_exchange.exchange_partitions,
     partitions.Truncate: rename_exchange.truncate,
-    deletes.Delete: delete_rows.delete_rows,
+    deletes.Delete: delete_rows.delete_from,
     partitions.Touch: rename_exchange.touch,
     storage.SetLocation: storage_location.set_location,
     storage.SetFileFormat: storage_location.set_file_format,
