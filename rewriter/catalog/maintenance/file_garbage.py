@@ -231,7 +231,7 @@ def declare_removed(
     return removable
 
 
-def delete_from(database: Database, removed: Iterable[UnneededFile]) -> None:
+def delete_rows(database: Database, removed: Iterable[UnneededFile]) -> None:
     """Deletes the rows of removed files. One short transaction for each ten thousand."""
     file_rows = [file_row for file in removed for file_row in file.rows]
     for row in _FILE_TABLES:
