@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewriter.cancellation import Cancellation, cancellable
 from rewriter.catalog.catalog import Catalog, not_found
@@ -42,7 +42,7 @@ from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
 from rewriter.grammar.qualify_names import qualified
 from rewriter.grammar.statements import Statement
-from rewriter.grammar.terms import parse_name
+from rewriter.grammar.terms import parse_name, queries_in
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.runtime.cluster_engines import ClusterEngines, SessionClusters
 from rewriter.runtime.connection_settings import engine_of, setting_text
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from rewriter.runtime.query_log import SessionLog
 
 #: Runs a statement.
+_S = TypeVar("_S", bound=Statement)
 _Run = Callable[[Statement, Context], Result]
 #: Numbers the relations of all sessions, because an engine may serve several of them.
 _RELATION_NUMBERS = itertools.count(1)
@@ -376,6 +377,7 @@ class Session:
         if self._database != DEFAULT_DATABASE:
             statement = qualified(statement, self._database, context.is_temporary)
         statement = compute_constants(statement, context)
+        statement, context = _of_old_states(statement, context)
         if not runner.reads_system_tables:
             check_no_system_table(statement, context)
         try:
@@ -458,9 +460,8 @@ class Session:
                 raise ProgrammingError(
                     "Only queries are rewritten.", position=statement.span, hint="Write SELECT … FROM a cube."
                 )
-            return plan_query(
-                statement.query, self._snapshot(self.catalog), self.settings.for_planner(), bound.parameters
-            )
+            select, context = _of_old_states(statement, self._context(bound.parameters))
+            return plan_query(select.query, context.snapshot, self.settings.for_planner(), bound.parameters)
         except Error as error:
             error.position = bound.original(error.position)
             show_plainly(error, self._temporaries.session)
@@ -635,6 +636,15 @@ class Session:
         if requested != self._caching and not self._shares_catalog:
             self.catalog.use_cache(requested.capacity, prewarm=requested.prewarm, retention=requested.retention)
             self._caching = requested
+
+
+def _of_old_states(statement: _S, context: Context) -> tuple[_S, Context]:
+    """Returns the statement without clauses AS OF, and its context. Few statements ask for earlier states."""
+    if not any("OF" in query.text.upper() for query in queries_in(statement)):
+        return statement, context
+    from rewriter.statements.query.old_states import with_old_states
+
+    return with_old_states(statement, context)
 
 
 def _partition_values(partition: Mapping[str, object]) -> Iterator[tuple[str, object]]:

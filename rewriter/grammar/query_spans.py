@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from rewriter.errors import NotSupportedError, ParseError, Span
-from rewriter.grammar.lexer import Token, TokenKind, shifted
-from rewriter.grammar.terms import Query
-from rewriter.grammar.unsupported import no_identifier_clause, no_time_travel
+from rewriter.grammar.lexer import Token, TokenKind, identifier_value, shifted
+from rewriter.grammar.terms import Name, Query
+from rewriter.grammar.unsupported import no_identifier_clause
+from rewriter.lazy_dataclass import dataclass
 
 #: The words that begin a query; parentheses may precede them.
 QUERY_STARTS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
 
 #: The words before AS OF that ask for an earlier state, each with the clause that it is.
 _STATES = {"VERSION": "VERSION", "SYSTEM_VERSION": "VERSION", "TIMESTAMP": "TIMESTAMP", "SYSTEM_TIME": "TIMESTAMP"}
+_UNITS = tuple(
+    unit + plural for unit in ("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND") for plural in ("", "S")
+)
 _INSTANTS = ("CURRENT_TIMESTAMP", "CURRENT_DATE", "DATE", "TIMESTAMP")
 
 _CHANGES = ("UPDATE", "DELETE", "MERGE")
@@ -43,7 +47,7 @@ def read_query(text: str, tokens: Sequence[Token]) -> Query:
         _check_main(tokens)
     _check_inserts(tokens)
     _check_conflicts(tokens)
-    _check_names_and_states(tokens)
+    _check_names(tokens)
     span = Span(tokens[0].start, tokens[-1].end)
     return Query(text[span.start : span.end], span, shifted(tokens, -span.start))
 
@@ -55,6 +59,36 @@ def misplaced_parameter(position: Span) -> ParseError:
         position=position,
         hint="Parameters are allowed only in expressions of queries; write the value itself.",
     )
+
+
+def may_be_name(token: Token) -> bool:
+    """Tests whether a token may be a name, or a part of one."""
+    return token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER)
+
+
+def read_name(tokens: Sequence[Token], index: int, hint: str) -> tuple[Name, int]:
+    """Returns the name of an object that begins at a token, and the index of the token behind it. Raises
+    ``ParseError`` with the hint where there is none.
+    """
+    first, parts = index, list[str]()
+    while True:
+        if index < len(tokens) and tokens[index].kind is TokenKind.PARAMETER:
+            raise misplaced_parameter(tokens[index].span)
+        if index >= len(tokens) or not may_be_name(tokens[index]):
+            raise unexpected_token(tokens, index, hint)
+        parts.append(identifier_value(tokens[index]))
+        index += 1
+        if index >= len(tokens) or not tokens[index].is_operator("."):
+            return Name(tuple(parts), Span(tokens[first].start, tokens[index - 1].end)), index
+        index += 1
+
+
+def unexpected_token(tokens: Sequence[Token], index: int, hint: str) -> ParseError:
+    """Returns the error for the token at ``index``, or for the end of the statement."""
+    if index < len(tokens):
+        return ParseError(f"Syntax error at or near '{tokens[index].shown}'.", position=tokens[index].span, hint=hint)
+    end = tokens[-1].end
+    return ParseError("Syntax error at or near end of input.", position=Span(end, end), hint=hint)
 
 
 def names_stream(tokens: Sequence[Token], index: int) -> bool:
@@ -109,20 +143,101 @@ def _check_inserts(tokens: Sequence[Token]) -> None:
             )
 
 
-def _check_names_and_states(tokens: Sequence[Token]) -> None:
-    """Refuses ``IDENTIFIER('name')`` and time travel (``t VERSION AS OF 3``, ``t FOR SYSTEM_TIME AS OF '…'``)."""
+def _check_names(tokens: Sequence[Token]) -> None:
+    """Refuses ``IDENTIFIER('name')``."""
     for index, token in enumerate(tokens):
         if token.kind is not TokenKind.WORD:
             continue
         after = tokens[index + 1 : index + 4]
         if token.is_word("IDENTIFIER") and after and after[0].is_operator("(") and not _is_declared(tokens, index):
             raise no_identifier_clause(token.span)
-        clause = _STATES.get(token.upper)
-        if clause is not None and len(after) == 3 and after[0].is_word("AS") and after[1].is_word("OF"):
-            # ``SELECT version AS of FROM t`` names a column.
-            called = not after[2].is_word("FROM") and index + 4 < len(tokens) and tokens[index + 4].is_operator("(")
-            if after[2].kind in (TokenKind.NUMBER, TokenKind.STRING) or called or after[2].upper in _INSTANTS:
-                raise no_time_travel(clause, Span(token.start, after[1].end))
+
+
+@dataclass(frozen=True)
+class StateClause:
+    """``t VERSION AS OF 3``: ``name`` is the name of the object, ``kind`` is VERSION or TIMESTAMP, ``span`` is the
+    clause behind the name, and ``value`` the version or the expression of an instant. All spans are in the query.
+    """
+
+    name: Name
+    kind: str
+    span: Span
+    value: Span
+
+
+def state_clauses(tokens: Sequence[Token]) -> tuple[StateClause, ...]:
+    """Returns the clauses that ask for an earlier state, in order: ``t [FOR] VERSION|SYSTEM_VERSION AS OF 3`` and
+    ``t [FOR] TIMESTAMP|SYSTEM_TIME AS OF '…'``. ``SELECT version AS of FROM t`` names a column.
+
+    Raises ``ParseError`` where no name precedes one, or an instant is not understood.
+    """
+    clauses = []
+    for index, token in enumerate(tokens[:-3]):
+        kind = _STATES.get(token.upper) if token.kind is TokenKind.WORD else None
+        if kind is None or not (tokens[index + 1].is_word("AS") and tokens[index + 2].is_word("OF")):
+            continue
+        first = tokens[index + 3]
+        is_called = index + 4 < len(tokens) and tokens[index + 4].is_operator("(") and not first.is_word("FROM")
+        is_value = first.kind in (TokenKind.NUMBER, TokenKind.STRING, TokenKind.PARAMETER) or first.is_operator("(")
+        if not (is_value or is_called or first.upper in _INSTANTS):
+            continue
+        before = index - tokens[index - 1].is_word("FOR")
+        name = _name_before(tokens, before)
+        if name is None:
+            raise ParseError(
+                f"There is no name of a table in front of {kind} AS OF.",
+                position=token.span,
+                hint="Write FROM t VERSION AS OF 3, in front of an alias.",
+            )
+        end = index + 4 if kind == "VERSION" else _instant_end(tokens, index + 3)
+        span = Span(tokens[before].start, tokens[end - 1].end)
+        clauses.append(StateClause(name, kind, span, Span(first.start, span.end)))
+    return tuple(clauses)
+
+
+def _name_before(tokens: Sequence[Token], end: int) -> Name | None:
+    """Returns the name whose last token is before the one at ``end``."""
+    first = end - 1
+    if first < 0 or not may_be_name(tokens[first]):
+        return None
+    while first >= 2 and tokens[first - 1].is_operator(".") and may_be_name(tokens[first - 2]):
+        first -= 2
+    parts = tuple(identifier_value(token) for token in tokens[first:end:2])
+    return Name(parts, Span(tokens[first].start, tokens[end - 1].end))
+
+
+def _instant_end(tokens: Sequence[Token], index: int) -> int:
+    """Returns the index of the token behind an instant: literals, calls and intervals with + and - between them."""
+    while True:
+        index = _operand_end(tokens, index)
+        if index >= len(tokens) or not tokens[index].is_operator("+", "-"):
+            return index
+        index += 1
+
+
+def _operand_end(tokens: Sequence[Token], index: int) -> int:
+    if index < len(tokens) and tokens[index].is_word("INTERVAL", "TIMESTAMP", "DATE") and index + 1 < len(tokens):
+        is_interval, index = tokens[index].is_word("INTERVAL"), index + 1
+        index += tokens[index].is_operator("-", "+")
+        if index < len(tokens) and tokens[index].kind in (TokenKind.STRING, TokenKind.NUMBER):
+            has_unit = is_interval and index + 1 < len(tokens) and tokens[index + 1].is_word(*_UNITS)
+            return index + 1 + has_unit
+        index -= 1
+    if index < len(tokens) and tokens[index].kind in (TokenKind.STRING, TokenKind.NUMBER, TokenKind.PARAMETER):
+        return index + 1
+    if index < len(tokens) and tokens[index].kind is TokenKind.WORD:
+        index += 1
+        if index >= len(tokens) or not tokens[index].is_operator("("):
+            return index
+    if index >= len(tokens) or not tokens[index].is_operator("("):
+        raise unexpected_token(tokens, index, "Write an instant, as in TIMESTAMP AS OF '2024-01-01 12:00:00'.")
+    depth = 0
+    while index < len(tokens):
+        depth += tokens[index].is_operator("(") - tokens[index].is_operator(")")
+        index += 1
+        if depth == 0:
+            return index
+    raise unexpected_token(tokens, index, "Close the parentheses.")
 
 
 def _is_declared(tokens: Sequence[Token], index: int) -> bool:

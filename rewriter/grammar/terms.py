@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from collections.abc import Iterator
+from dataclasses import field, fields, is_dataclass
 
 from rewriter.errors import Error, InterfaceError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
@@ -107,6 +108,18 @@ class Query:
     text: str
     span: Span = field(default=Span(0, 0), compare=False)
     tokens: tuple[Token, ...] | None = field(default=None, compare=False, repr=False)
+
+
+def queries_in(value: object) -> Iterator[Query]:
+    """Yields the queries in a statement, or in a part of one, in order."""
+    if isinstance(value, Query):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from queries_in(item)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for item in fields(value):
+            yield from queries_in(getattr(value, item.name))
 
 
 # Names that a program or a command line passes as text.

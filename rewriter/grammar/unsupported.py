@@ -157,7 +157,6 @@ _REFUSALS = (
         "CATALOGS CURRENT INDEXES LOCKS TRANSACTIONS PROCEDURES",
     ),
     _refuse("UPDATE", _OVERWRITE, yet=False),
-    _refuse("DELETE", f"ALTER TABLE t DROP PARTITION (…) drops partitions. {_OVERWRITE}", yet=False),
     _refuse("MERGE", _OVERWRITE, yet=False),
     _refuse("USE CATALOG", _ONE_CATALOG),
     _refuse("START TRANSACTION", _TRANSACTION, "READ ISOLATION WITH"),
@@ -221,12 +220,16 @@ def no_session_variables(position: Span) -> NotSupportedError:
     return NotSupportedError("SET VARIABLE is not supported.", position=position, hint=_PARAMETER)
 
 
-def no_time_travel(clause: str, position: Span) -> NotSupportedError:
-    """Returns the error for ``t VERSION AS OF 3`` and ``t TIMESTAMP AS OF '…'``; ``clause`` is VERSION or TIMESTAMP."""
+def no_time_travel(
+    clause: str, position: Span | None, reason: str = "this statement reads the newest state"
+) -> NotSupportedError:
+    """Returns the error for ``t VERSION AS OF 3`` and ``t TIMESTAMP AS OF '…'`` where it has no meaning; ``clause`` is
+    VERSION or TIMESTAMP.
+    """
     return NotSupportedError(
-        f"{clause} AS OF is not supported: a query reads the newest state of a table.",
+        f"{clause} AS OF is not supported here: {reason}.",
         position=position,
-        hint="START TRANSACTION holds one state for several queries; CREATE TABLE … AS SELECT keeps the rows of now.",
+        hint="SELECT, INSERT, CREATE TABLE … AS and EXPLAIN read managed tables and cubes as they were.",
     )
 
 

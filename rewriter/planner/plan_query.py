@@ -199,7 +199,7 @@ def _prune_tables(query: QueryPlanning) -> None:
     text, resolved, planned = query.text, query.resolved, query.planned
     calendar = calendar_of_today(text, {reference.reference.calendar for reference in planned})
     names = _columns(text, resolved)
-    query.clock_edits = cache(partial(_now_edits, text, query.constants, calendar, names, bool(planned)))
+    query.clock_edits = cache(partial(now_edits, text, query.constants, calendar, names, bool(planned)))
     pushdown = Pushdown(text.nodes)
     pruner = Pruner(text, resolved.blocks, query.parameters, query.clock_edits, pushdown, query.settings.explain)
     query.prunings = [pruner.pruned(table) for table in resolved.tables]
@@ -375,7 +375,7 @@ def _names_kept(text: QueryText, edits: Sequence[Edit], changed: Collection[Span
 _CLOCKS = ("CURRENT_TIMESTAMP", "CURRENT_DATE", "NOW", "CURDATE", "UNIX_TIMESTAMP")
 
 
-def _now_edits(
+def now_edits(
     text: QueryText, constants: Constants, calendar: Calendar, columns: Collection[str], over_cubes: bool
 ) -> list[Edit]:
     """``current_timestamp``, ``now()``, ``unix_timestamp()`` and ``current_date`` as the statement's own instant and

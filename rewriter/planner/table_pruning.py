@@ -87,6 +87,13 @@ class Pruner:
         block_and_index = self._blocks_by_relation.get(id(reference.node))
         return Pruning() if block_and_index is None else _prune_reference(*block_and_index, reference, self)
 
+    def computed(self, reference: TableReference, condition: exp.Expr) -> Computed | None:
+        """Returns a condition of the block of a reference as one to compute on partition values, as typed; ``None``
+        where it is not one about partition columns alone, or has a subquery that cannot be computed before it.
+        """
+        block, _ = self._blocks_by_relation[id(reference.node)]
+        return _reader(block, reference, self)._computed(condition, negated=False)
+
     @cached_property
     def _blocks_by_relation(self) -> Mapping[int, tuple[Block, int]]:
         """The block of each relation, by the relation's identity, and its index there."""
@@ -103,9 +110,8 @@ def _prune_reference(block: Block, index: int, reference: TableReference, query:
     explain = query.explain
     if obstacles and not explain:
         return Pruning()
-    alias = reference.node.alias.lower()
-    name = alias or reference.node.name.lower()
-    reader = _Reader(table, name, "" if alias else database_of(table.name), _unshared(block, table), query)
+    name = reference.node.alias_or_name.lower()
+    reader = _reader(block, reference, query)
     columns = len(table.partition_columns)
     null_row = (NULL,) * columns if nullable(select, index) else None
     join_conditions = {id(condition) for condition in matching(select, index)}
@@ -143,6 +149,12 @@ def _prune_reference(block: Block, index: int, reference: TableReference, query:
         frozenset(exact_ids),
         frozenset(computed_ids),
     )
+
+
+def _reader(block: Block, reference: TableReference, query: Pruner) -> _Reader:
+    alias, table = reference.node.alias.lower(), reference.table
+    name = alias or reference.node.name.lower()
+    return _Reader(table, name, "" if alias else database_of(table.name), _unshared(block, table), query)
 
 
 def _find_obstacles(select: exp.Select) -> set[str]:
@@ -275,7 +287,7 @@ class _Reader:
         implied_filter = self._bind(self._predicate(node), negated)
         return _ImpliedFilter(implied_filter, implied_filter is not None)
 
-    def _computed(self, node: exp.Expr, negated: bool) -> ScanFilter | None:
+    def _computed(self, node: exp.Expr, negated: bool) -> Computed | None:
         """Returns a condition about partition columns only, to compute row by row as typed."""
         nodes = walk(node)
         has_subqueries = any(isinstance(member, exp.Query) for member in nodes)

@@ -154,6 +154,30 @@ class _Evaluation:
         )
 
 
+def constant_instant(expression: str, context: Context) -> int:
+    """Returns the instant that an expression without columns has as a TIMESTAMP, in microseconds since 1970, at the
+    statement's present moment. Raises ``AnalysisError`` INVALID_TIME_TRAVEL_TIMESTAMP_EXPR for any other expression.
+    """
+    from rewriter.exec.duckdb.evaluate_predicate import constant_value
+
+    now = _EPOCH + timedelta(microseconds=int(context.planning.now))
+    clock = {"rewriter_now": now, "rewriter_today": now.date()}
+    text = f"CAST(({_with_clock(expression, tokens(expression))}) AS TIMESTAMP)"
+    reason = "it is NULL, or outside the years 1 to 9999"
+    try:
+        _, value = constant_value(text, {**context.parameters, **clock})
+    except Error as error:
+        value, reason = None, error.message.removesuffix(".")
+    if isinstance(value, datetime):
+        return (value.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+    raise AnalysisError(
+        f"{expression} is not an instant: {reason}.",
+        condition="INVALID_TIME_TRAVEL_TIMESTAMP_EXPR.INPUT",
+        sqlstate="42K0E",
+        hint="Write TIMESTAMP AS OF '2024-01-01 12:00:00'.",
+    )
+
+
 def _single_parameter(expression_tokens: tuple[Token, ...], parameters: Mapping[str, object]) -> str | None:
     """Returns the name of the parameter that the whole expression is."""
     first = expression_tokens[0]

@@ -202,7 +202,8 @@ class Context:
 
     def over(self, snapshot: Snapshot) -> Context:
         """Returns the context of the same statement over another snapshot of its session."""
-        return replace(self, snapshot=snapshot.within(self.snapshot.current).showing(self.snapshot.temporary_views))
+        snapshot = snapshot.within(self.snapshot.current).showing(self.snapshot.temporary_views)
+        return replace(self, snapshot=snapshot.with_states_of(self.snapshot) if self.snapshot.states else snapshot)
 
     def table(self, name: Name) -> Table:
         """Returns the table, or raises ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND at the name.

@@ -166,6 +166,8 @@ class TableKind(Enum):
     SOURCE = "source"
     #: The rows are about the catalog and the session.
     SYSTEM = "system"
+    #: A managed table as an earlier commit left it. The catalog lists the partitions and the files.
+    STATE = "state"
 
     @property
     def is_in_catalog(self) -> bool:
@@ -173,7 +175,7 @@ class TableKind(Enum):
         match self:
             case TableKind.MANAGED | TableKind.EXTERNAL | TableKind.DISCOVERED:
                 return True
-            case TableKind.FILES | TableKind.SOURCE | TableKind.SYSTEM:
+            case TableKind.FILES | TableKind.SOURCE | TableKind.SYSTEM | TableKind.STATE:
                 return False
             case _:
                 assert_never(self)
@@ -181,7 +183,7 @@ class TableKind(Enum):
     @property
     def lists_partitions(self) -> bool:
         """True if the partitions are rows of the catalog."""
-        return self.is_in_catalog and self is not TableKind.DISCOVERED
+        return self in (TableKind.MANAGED, TableKind.EXTERNAL, TableKind.STATE)
 
 
 @dataclass(frozen=True)
@@ -259,6 +261,15 @@ class FilesTable(Table):
     @property
     def kind(self) -> TableKind:
         return TableKind.FILES
+
+
+@dataclass(frozen=True)
+class TableState(Table):
+    """A managed table as an earlier commit left it. Its id is of one query, and not the table's."""
+
+    @property
+    def kind(self) -> TableKind:
+        return TableKind.STATE
 
 
 @dataclass(frozen=True)

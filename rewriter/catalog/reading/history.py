@@ -209,6 +209,52 @@ def transaction_records(
         )
 
 
+@dataclass(frozen=True)
+class LoggedChange:
+    """A change of an object in the log. ``payload`` is the entry's, ``at`` the time of the commit in seconds since
+    1970, ``read_commit`` the newest commit that the transaction saw; both are ``None`` if not recorded.
+    """
+
+    commit: int
+    at: float | None
+    kind: str
+    payload: str
+    read_commit: int | None
+
+
+def logged_changes(
+    database: Database, sequence: int, object_ids: Collection[int], limit: int | None
+) -> list[LoggedChange]:
+    """Returns the changes of objects up to a commit, the newest first, at most ``limit``. One statement, which reads
+    the log.
+    """
+    row, transaction = schema.events.c, schema.transactions.c
+    query = (
+        sa.select(row.commit_seq, transaction.heartbeat_at, row.kind, row.payload, transaction.snapshot_seq)
+        .join_from(schema.events, schema.transactions, transaction.transaction_id == row.transaction_id, isouter=True)
+        .where(row.object_id.in_(sorted(object_ids)), row.commit_seq <= sequence)
+        .order_by(row.event_seq.desc())
+        .limit(limit)
+    )
+    with database.read() as connection:
+        return [
+            LoggedChange(commit, None if moment is None else _stored_moment(moment), kind, payload, read)
+            for commit, moment, kind, payload, read in connection.execute(query)
+        ]
+
+
+def commit_before(database: Database, sequence: int, microseconds: int) -> int | None:
+    """Returns the newest commit up to a number that was made at or before an instant; ``None`` if there is none."""
+    row = schema.transactions.c
+    # A time is shown in whole microseconds, and stored as a fraction.
+    query = sa.select(sa.func.max(row.commit_seq)).where(
+        row.commit_seq <= sequence, row.heartbeat_at < (microseconds + 1) / 1e6
+    )
+    with database.read() as connection:
+        commit: int | None = connection.execute(query).scalar()
+    return commit
+
+
 def transaction_state(database: Database, id: int) -> str | None:
     """Returns the newest state of a transaction; ``None`` if it is not recorded. One read."""
     row = schema.transactions.c

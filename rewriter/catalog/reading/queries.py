@@ -298,7 +298,7 @@ def check_readable(connection: sa.Connection, sequence: int) -> None:
     if removed > sequence:
         raise OperationalError(
             f"the files of commit {sequence} may no longer exist: VACUUM has removed files that were "
-            f"replaced up to commit {removed}",
+            f"replaced up to commit {removed}, which is the oldest one that can be read",
             condition="SNAPSHOT_TOO_OLD",
             hint="Run the statement again on the newest state; VACUUM … RETAIN n HOURS keeps files longer.",
         )

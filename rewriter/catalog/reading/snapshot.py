@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from rewriter.catalog.facts import timeline_properties
 from rewriter.catalog.facts.time_binding import TimeBinding
@@ -29,6 +30,7 @@ from rewriter.catalog.model.objects import (
     Partition,
     PartitionValues,
     Table,
+    TableState,
     View,
     database_key,
     database_of,
@@ -159,6 +161,21 @@ class DatabaseReads(ABC):
 
 
 _Kind = TypeVar("_Kind", Table, View, Cube, Fact)
+_Arguments = ParamSpec("_Arguments")
+_Read = TypeVar("_Read")
+
+
+def _in_its_state(
+    read: Callable[Concatenate[Snapshot, Table, _Arguments], _Read],
+) -> Callable[Concatenate[Snapshot, Table, _Arguments], _Read]:
+    """Decorates a read of a table: a ``TableState`` is read from the snapshot that it is of."""
+
+    @functools.wraps(read)
+    def in_its_state(self: Snapshot, table: Table, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Read:
+        state = self.states.get(table.id) if self.states else None
+        return read(self, table, *args, **kwargs) if state is None else read(state[0], state[1], *args, **kwargs)
+
+    return in_its_state
 
 
 class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
@@ -179,6 +196,9 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
     ) -> None:
         self.current = DEFAULT_DATABASE
         self._temporary_views = NO_VIEWS
+        #: By the id of a ``TableState``: the snapshot and the table that it is of.
+        self.states: Mapping[int, tuple[Snapshot, Table]] = {}
+        self._states_by_name: Mapping[str, Table] = {}
         self._pending = pending
         self._database = database
         self._cache = database.cache
@@ -224,6 +244,41 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         view._temporary_views = views
         return view
 
+    def as_of(self, commit: int) -> Snapshot:
+        """Returns the view of the state that a commit has left, at most this one, whose files stay as long as it lives.
+        One read, and one write.
+
+        Raises ``OperationalError`` SNAPSHOT_TOO_OLD if VACUUM has removed files of that state.
+        """
+        view = Snapshot(self._database, commit, self._transactions, self._session)
+        view.current = self.current
+        view._temporary_views = self._temporary_views
+        view._has_properties = self._has_properties
+        view._cache = None
+        view.hold_files_at_once()
+        return view
+
+    def with_states(self, states: Mapping[str, tuple[TableState, Snapshot, Table]]) -> Snapshot:
+        """Returns the same view, with all its cached reads, in which names without a database are those of tables of
+        earlier states: each with the snapshot and the table that it is of.
+        """
+        view = copy.copy(self)
+        view.states = {table.id: (snapshot, of) for table, snapshot, of in states.values()}
+        view._states_by_name = {name: table for name, (table, *_) in states.items()}
+        return view
+
+    def with_states_of(self, other: Snapshot) -> Snapshot:
+        """Returns the same view, with all its cached reads, and the tables of earlier states of another one."""
+        view = copy.copy(self)
+        view.states, view._states_by_name = other.states, other._states_by_name
+        return view
+
+    def commit_before(self, microseconds: int) -> int | None:
+        """Returns the newest commit of the view that was made at or before an instant, in microseconds since 1970 by
+        the database's clock; ``None`` before the first. One read.
+        """
+        return versions.commit_before(self._database, self._sequence, microseconds)
+
     @property
     def temporary_views(self) -> TemporaryViews:
         """The temporary views of the session."""
@@ -236,6 +291,7 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         view._temporary_views = self._temporary_views
         view._taken_at = self._taken_at
         view._has_properties = self._has_properties
+        view.states, view._states_by_name = self.states, self._states_by_name
         return view
 
     @property
@@ -292,6 +348,10 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         with self._database.read() as connection:
             return tuple(transaction_records(connection, self._sequence, self._transactions))
 
+    def logged_changes(self, object_ids: Collection[int], limit: int | None = None) -> list[versions.LoggedChange]:
+        """Returns the changes of objects that the log has up to the snapshot, the newest first. Reads the log."""
+        return versions.logged_changes(self._database, self._sequence, object_ids, limit)
+
     @property
     def transactions(self) -> ValidTxnList:
         """The transactions that had ended when the snapshot was taken."""
@@ -337,7 +397,7 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
 
     def temporary(self, name: str) -> Table | None:
         """Returns the session's source or temporary table of that plain name, in any case; ``None`` if it has none."""
-        source = self._temporary_views.sources.get(name.lower())
+        source = self._temporary_views.sources.get(name.lower()) or self._states_by_name.get(name)
         if source is not None:
             return source
         object_ = None if self._session is None else self.named(stored_name(name, self._session))
@@ -429,6 +489,7 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         key = encode(table.id, [column.type for column in table.partition_columns], values)
         return self._under_list(table.id).partition(table, key)
 
+    @_in_its_state
     def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]:
         """Returns the partitions with keys in any of the ranges (``None``: all), in key order, each once."""
         if ranges is None:
@@ -440,6 +501,7 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
             )
         return self._reads.partitions[table.id, merged_ranges]
 
+    @_in_its_state
     def partition_count(self, table: Table) -> int:
         """Returns the number of a table's partitions. Reads none of them."""
         if (table.id, None) in self._reads.satisfying:
@@ -454,6 +516,7 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         """
         return queries.partitions_at(self._store(table.id), table, self.write_ids(table.id), paths) if paths else []
 
+    @_in_its_state
     def lookup(self, table: Table, scan_filter: ScanFilter | None, ranges: Sequence[KeyRange] | None = None) -> Lookup:
         """Returns a lookup of the partitions that satisfy a bound filter (``None``: all), read when they are used.
 
@@ -461,6 +524,7 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         """
         return self._under_list(table.id).lookup(table, scan_filter, ranges)
 
+    @_in_its_state
     def satisfying(self, table: Table, scan_filter: ScanFilter | None) -> tuple[Partition, ...]:
         """Returns all partitions of a table that satisfy a bound filter, in key order. Cached, like the partitions of
         ranges.
@@ -469,6 +533,7 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
             self._reads.satisfying[table.id, scan_filter] = self._under_list(table.id).satisfying(table, scan_filter)
         return self._reads.satisfying[table.id, scan_filter]
 
+    @_in_its_state
     def files(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[tuple[Partition, DataFile], ...]:
         """Returns the files of these partitions, in (key, path) order: the newest OVERWRITE and the INTOs after it.
 
@@ -480,6 +545,7 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         read = partial(reads.files_in, table, merged_ranges, partial(self.partitions, table, ranges))
         return self._files((table.id, merged_ranges), read)
 
+    @_in_its_state
     def files_satisfying(self, table: Table, scan_filter: ScanFilter) -> tuple[tuple[Partition, DataFile], ...]:
         """Returns the files of the partitions that satisfy a bound filter, like ``files``."""
         reads = self._under_list(table.id)

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Column, PartitionValues
-from rewriter.errors import EngineError
+from rewriter.errors import AnalysisError, EngineError
 from rewriter.exec.duckdb.own_errors import own_error
 from rewriter.exec.engine import EngineQuery, Relation
 from rewriter.exec.sql_types import BOOLEAN, SqlType, duckdb_type, parse_type
@@ -44,7 +44,8 @@ def evaluate_condition(
     False if not, ``None`` if it fails.
 
     In the condition, the rows' table is called ``alias``. Raises ``NotSupportedError`` for constructs that are not on
-    DuckDB's allow-list, and ``EngineError`` for errors that do not depend on a row. Costs about 2 ms plus 1 µs a row,
+    DuckDB's allow-list, ``AnalysisError`` DATATYPE_MISMATCH for another type than BOOLEAN, and ``EngineError`` for
+    errors that do not depend on a row. Costs about 2 ms plus 1 µs a row,
     and 0.1 s once at the start.
     """
     # The first condition loads the translator: most statements evaluate none.
@@ -57,7 +58,7 @@ def evaluate_condition(
     sql = f"SELECT `{alias_name}`.{_ROW}, ({condition}) FROM {_TABLE} AS `{alias_name}`"
     translation = translate(EngineQuery(sql, (relation,), parameters))
     if translation.columns[1][1] != BOOLEAN:
-        raise EngineError(f"A condition must be a BOOLEAN, not {translation.columns[1][1]}.")
+        raise no_condition(translation.columns[1][1])
     import duckdb
 
     database = _evaluation_database()
@@ -72,6 +73,16 @@ def evaluate_condition(
         raise EngineError(str(error).strip().partition("\n")[0]) from None
     finally:
         connection.close()
+
+
+def no_condition(found: SqlType) -> AnalysisError:
+    """Returns the error for an expression of another type in the place of a condition."""
+    return AnalysisError(
+        f"A condition must be a BOOLEAN, not {found}.",
+        condition="DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
+        sqlstate="42K09",
+        hint="Compare the value with another one.",
+    )
 
 
 class _Trials:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import AnalysisError, ParseError, Span
 from rewriter.grammar.parser import read_by_grammar
-from rewriter.grammar.query_spans import read_query, starts_query
+from rewriter.grammar.query_spans import may_be_name, read_name, read_query, starts_query, unexpected_token
 from rewriter.grammar.shared_rules import property_key
 from rewriter.grammar.statement_parts import Clause, Terminal, require_values, values_by_kind
 from rewriter.grammar.statements import Statement, builds, reads, renders
@@ -18,6 +18,8 @@ from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.lexer import Token
+
+_HISTORY_HINT = "Write DESCRIBE HISTORY t [LIMIT n]."
 
 RULES = r"""
 ?statement: describe | show_create | show_columns | show_tblproperties | show_table_extended
@@ -103,7 +105,9 @@ def describe_query_text(s: DescribeQuery) -> str:
 
 @reads("DESC", "DESCRIBE")
 def read_description(text: str, statement_tokens: Sequence[Token]) -> Statement:
-    """DESCRIBE of a query, or of what the grammar says."""
+    """DESCRIBE of a query, of a history, or of what the grammar says."""
+    if len(statement_tokens) > 2 and statement_tokens[1].is_word("HISTORY") and may_be_name(statement_tokens[2]):
+        return _read_history(statement_tokens)
     query_tokens = _described_query(statement_tokens[1:])
     if query_tokens:
         return DescribeQuery(query=read_query(text, query_tokens))
@@ -115,6 +119,33 @@ def _described_query(remaining: Sequence[Token]) -> Sequence[Token]:
     if remaining and remaining[0].is_word("QUERY") and starts_query(remaining, 1):
         return remaining[1:]
     return remaining if len(remaining) > 1 and starts_query(remaining, 0) and not remaining[0].is_word("TABLE") else ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribeHistory(Statement):
+    """``DESCRIBE HISTORY t [LIMIT n]``; ``name`` is a table, view, cube or fact."""
+
+    name: Name
+    limit: int | None = None
+
+
+@renders(DescribeHistory)
+def describe_history_text(s: DescribeHistory) -> str:
+    return words(f"DESCRIBE HISTORY {name_text(s.name)}", None if s.limit is None else f"LIMIT {s.limit}")
+
+
+def _read_history(statement_tokens: Sequence[Token]) -> DescribeHistory:
+    name, index = read_name(statement_tokens, 2, _HISTORY_HINT)
+    if index == len(statement_tokens):
+        return DescribeHistory(name=name)
+    number = statement_tokens[index + 1] if index + 1 < len(statement_tokens) else None
+    if not statement_tokens[index].is_word("LIMIT"):
+        raise unexpected_token(statement_tokens, index, _HISTORY_HINT)
+    if number is None or not number.text.isdecimal():
+        raise unexpected_token(statement_tokens, index + 1, _HISTORY_HINT)
+    if index + 2 < len(statement_tokens):
+        raise unexpected_token(statement_tokens, index + 2, _HISTORY_HINT)
+    return DescribeHistory(name=name, limit=int(number.text))
 
 
 @dataclass(frozen=True, kw_only=True)

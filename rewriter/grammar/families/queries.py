@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rewriter.errors import Error, NotSupportedError, ParseError, Span
+from rewriter.grammar.families.deletes import Delete
 from rewriter.grammar.families.maintenance import RepairTable
 from rewriter.grammar.families.multi_inserts import MultiInsert, read_inserts, split_inserts
 from rewriter.grammar.families.partitions import (
@@ -29,7 +30,14 @@ from rewriter.grammar.unparse import render
 from rewriter.lazy_dataclass import dataclass
 
 _EXPLAINED = ("REWRITE", "COVER", "SCAN", "ENGINE", "CERTIFICATE", "ALL")
-_SPARK_EXPLAINED = ("EXTENDED", "CODEGEN", "COST", "FORMATTED", "LOGICAL")
+#: Spark's forms that show what a form of ours shows.
+_SYNONYMS = {"EXTENDED": "ALL", "FORMATTED": "ENGINE"}
+#: Spark's other forms, each with what comes near.
+_SPARK_EXPLAINED = {
+    "COST": "EXPLAIN SCAN shows the partitions, files and bytes that are read, and EXPLAIN ENGINE the engine's plan.",
+    "CODEGEN": "EXPLAIN ENGINE shows the engine's plan; Spark's own session shows the code that it generates.",
+    "LOGICAL": "EXPLAIN REWRITE shows the query that the engine gets, and EXPLAIN ENGINE the engine's plan.",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +129,7 @@ _CHANGES = (
     RenamePartition,
     ExchangePartitions,
     Truncate,
+    Delete,
     Touch,
     SetLocation,
     SetFileFormat,
@@ -145,14 +154,19 @@ def read_explain(text: str, statement_tokens: Sequence[Token]) -> Explain | Expl
             hint="EXPLAIN the query over the files, without STREAM and OPTIONS.",
         )
     form, query = "ALL", statement_tokens[1:]
+    if query and query[0].is_word(*_SYNONYMS):
+        form, query = _SYNONYMS[query[0].upper], query[1:]
+        if starts_query(query, 0) and not split_inserts(query):
+            return Explain(what=form, query=read_query(text, query))
+        form = "ALL"
     before = query and query[0].is_word("WITH", "FROM") and split_inserts(query)
     if before or (query and query[0].is_word("INSERT", "LOAD")):
         statement = read_statement(text, query)
         if not isinstance(statement, Insert | MultiInsert | LoadData):
             raise _unexplained(query, statement_tokens)
         return ExplainWrite(statement=replace(statement, span=Span(query[0].start, query[-1].end)))
-    if query and query[0].is_word("ALTER", "TRUNCATE", "MSCK", "REPAIR"):
-        change = read_by_grammar(text, query)
+    if query and query[0].is_word("ALTER", "TRUNCATE", "MSCK", "REPAIR", "DELETE"):
+        change = read_statement(text, query)
         if isinstance(change, _CHANGES):
             return ExplainChange(statement=replace(change, span=Span(query[0].start, query[-1].end)))
     if query and query[0].is_word(*_EXPLAINED):
@@ -161,7 +175,7 @@ def read_explain(text: str, statement_tokens: Sequence[Token]) -> Explain | Expl
         raise NotSupportedError(
             f"EXPLAIN {query[0].upper} is not supported.",
             position=query[0].span,
-            hint="EXPLAIN ENGINE shows the engine's plan; EXPLAIN shows everything.",
+            hint=_SPARK_EXPLAINED[query[0].upper],
         )
     if starts_query(query, 0):
         return Explain(what=form, query=read_query(text, query))

@@ -339,7 +339,7 @@ class _QueryCompiler(compiler.SQLCompiler):
         return self._text(super().visit_insert, insert_stmt, visited_bindparam, visiting_cte, **kw)
 
     def visit_delete(self, delete_stmt: Any, visiting_cte: Any = None, **kw: Any) -> str:
-        """DELETE of all rows is TRUNCATE TABLE. Any other one is refused when it is executed."""
+        """DELETE of all rows is TRUNCATE TABLE. Any other one says itself what it removes."""
         text = self._text(super().visit_delete, delete_stmt, visiting_cte=visiting_cte, **kw)
         if delete_stmt._where_criteria or delete_stmt._independent_ctes or visiting_cte is not None:
             return text

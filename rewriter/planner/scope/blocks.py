@@ -27,6 +27,7 @@ from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES
 from rewriter.catalog.model.temporary_views import TemporaryView, with_typed_names
 from rewriter.data_formats import SOURCE_FORMATS
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
+from rewriter.grammar.unsupported import no_time_travel
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.counted_relations import CountedRelations, CountedRows, ShownCount
@@ -193,6 +194,8 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
             files += 1
             tables[id(node)] = TableReference(node, _file(node, -files), span, None)
             continue
+        if node.args.get("version") is not None:
+            raise no_time_travel("VERSION or TIMESTAMP", query.place(span))
         resolved = _find(query, node, span, reader)
         if isinstance(resolved, Table):
             alias = None if node.alias or node.args.get("sample") else quote_identifier(node.name)

@@ -17,11 +17,11 @@ from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model import changes as c
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.errors import InternalError
-from rewriter.grammar.families import maintenance, partitions, storage
+from rewriter.grammar.families import deletes, maintenance, partitions, storage
 from rewriter.grammar.families.queries import ExplainChange
 from rewriter.runtime.statement_runners import RUNNERS, runs
 from rewriter.runtime.transaction_errors import not_in_transaction
-from rewriter.statements.partitions import add_drop, rename_exchange, repair_table, storage_location
+from rewriter.statements.partitions import add_drop, delete_rows, rename_exchange, repair_table, storage_location
 from rewriter.statements.query.explain import explain_query
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ _RUN: dict[type[Statement], Callable[..., Result]] = {
     partitions.RenamePartition: rename_exchange.rename_partition,
     partitions.ExchangePartitions: rename_exchange.exchange_partitions,
     partitions.Truncate: rename_exchange.truncate,
+    deletes.Delete: delete_rows.delete_from,
     partitions.Touch: rename_exchange.touch,
     storage.SetLocation: storage_location.set_location,
     storage.SetFileFormat: storage_location.set_file_format,

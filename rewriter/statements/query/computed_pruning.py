@@ -9,7 +9,7 @@ cannot be computed excludes nothing, and EXPLAIN SCAN shows the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import count
@@ -25,7 +25,7 @@ from rewriter.catalog.filters.predicates import (
     replace_computed,
 )
 from rewriter.catalog.keys.encoding import NULL, decode_value
-from rewriter.errors import Error, NotSupportedError
+from rewriter.errors import DataError, Error, NotSupportedError
 from rewriter.exec.duckdb.evaluate_predicate import evaluate_condition
 from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Plan, Reading, TableUse
@@ -154,6 +154,50 @@ def _narrowed(reading: Reading, parameters: Mapping[str, object], values: _Subqu
     return replace(reading, uses=tuple(uses), notes=tuple(notes))
 
 
+def satisfying(
+    condition: Computed, combinations: Collection[Fields], table: Table, context: Context, prepare: Prepare
+) -> frozenset[Fields]:
+    """Returns the combinations of fields of the condition's columns for which it is TRUE, not FALSE or NULL.
+
+    Computes its subqueries first, whatever they read. Raises ``NotSupportedError`` UNDECIDED_CONDITION for what is not
+    evaluated alike on both engines, ``DataError`` where it fails for a combination, and the errors of a subquery. 10 µs
+    for each combination.
+    """
+    truths = dict[Fields, bool | None]()
+    ordered = sorted(combinations)
+    try:
+        try:
+            text, values = _bound(condition, _SubqueryValues(prepare, context, most_bytes=None))
+        except Error as error:
+            error.position = None  # It is one in the subquery.
+            raise
+        # The type of the condition is checked without partitions, too.
+        for first in range(0, max(len(ordered), 1), MOST_COMBINATIONS):
+            chunk = ordered[first : first + MOST_COMBINATIONS]
+            truths |= _truths(condition, text, chunk, table, {**context.parameters, **values})
+    except NotSupportedError as error:
+        raise uncomputed(error) from None
+    failed = next((fields for fields, truth in truths.items() if truth is None), None)
+    if failed is not None:
+        columns = [table.partition_columns[index] for index in condition.indexes]
+        shown = (decode_value(column.type, field) for column, field in zip(columns, failed, strict=True))
+        named = ", ".join(f"{column.name} = {value}" for column, value in zip(columns, shown, strict=True))
+        raise DataError(
+            f"The condition fails for partitions with {named}.",
+            hint="Use try_cast, or exclude these partitions by a comparison with AND in front.",
+        )
+    return frozenset(fields for fields, truth in truths.items() if truth)
+
+
+def uncomputed(error: NotSupportedError) -> NotSupportedError:
+    """Returns the error UNDECIDED_CONDITION for a condition that is not computed, with the reason."""
+    return NotSupportedError(
+        f"The condition cannot be computed for partitions: {_reason(error).removesuffix('.')}.",
+        condition="UNDECIDED_CONDITION",
+        hint="Compare partition columns with values, as in WHERE dt IN ('2024-01-01'); a query shows them.",
+    )
+
+
 def _conditions(use: TableUse) -> dict[Computed, bool]:
     """Returns the conditions to compute for a use, each with whether to compute it for NULLs, too. Those after the
     first ones are ignored.
@@ -206,7 +250,8 @@ def _bound(condition: Computed, values_of: _SubqueryValues) -> tuple[str, dict[s
 class _SubqueryValues:
     """The values of the subqueries in the conditions of one plan: ``computed`` are those that were computed."""
 
-    def __init__(self, prepare: Prepare, context: Context) -> None:
+    def __init__(self, prepare: Prepare, context: Context, most_bytes: int | None = _MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
         planning = replace(context.planning, certify=False, explain=False, derive=False, clocks=False)
         self._prepare, self._context = prepare, replace(context, planning=planning)
         self.computed: dict[Subquery, list[object]] = {}
@@ -225,7 +270,7 @@ class _SubqueryValues:
         if any(column.type.lower().startswith("char") for table in tables for column in table.all_columns):
             raise NotSupportedError("its subquery reads a table with a CHAR column")
         size = sum(scan.bytes for scan in prepared.scans)
-        if size > _MOST_BYTES and not prepared.from_footers:
+        if self._most_bytes is not None and size > self._most_bytes and not prepared.from_footers:
             raise NotSupportedError(f"its subquery reads {size:,} bytes")
         engine = self._context.on(prepared.route.cluster).engine()
         rows = engine.execute(prepared.query).read_all().column(0)

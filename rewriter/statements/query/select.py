@@ -138,7 +138,8 @@ def _open_frame(query: Query, prepared: Prepared, context: Context) -> OpenFrame
 
 
 def _certify(query: Query, prepared: Prepared, context: Context) -> Callable[[], Mapping[str, Any]] | None:
-    return partial(_certificate, query, prepared, context) if prepared.plan.coverage.references else None
+    has_cover = bool(prepared.plan.coverage.references) and not context.snapshot.states
+    return partial(_certificate, query, prepared, context) if has_cover else None
 
 
 def _noted(query: Query, plan: Plan, context: Context) -> Iterator[str]:
@@ -234,7 +235,7 @@ def prepare(query: Query, context: Context) -> Prepared:
     context.progress.report("planning")
     snapshot, clock = context.snapshot, Clock(int(context.planning.now))
     key = None
-    if context.transaction is None and not context.unreachable:
+    if context.transaction is None and not context.unreachable and not snapshot.states:
         views = snapshot.temporary_views.version
         placing = (context.clusters, context.required_cluster[0])
         key = query_key(query, snapshot.current, views, context.planning, context.parameters, placing)
@@ -262,11 +263,16 @@ def _verified(plan: Plan, query: Query, context: Context) -> Verification | None
     """Returns the checker's verdict on a plan, where the session asks for it. Raises ``IntegrityError``
     CERTIFICATE_REFUTED.
     """
-    if not context.planning.certify or not plan.coverage.references or context.snapshot.has_own_changes:
+    if not context.planning.certify or not plan.coverage.references or not _is_certified(context):
         return None
     from rewriter.statements.query.certificates import verify_plan  # Few ask for it.
 
     return verify_plan(plan, query, context)
+
+
+def _is_certified(context: Context) -> bool:
+    """Tests whether a certificate can say what is read: the rows of one committed state."""
+    return not context.snapshot.has_own_changes and not context.snapshot.states
 
 
 def _is_listed(use: TableUse) -> bool:
@@ -625,7 +631,7 @@ def _without_rows(name: str, use: TableUse, query: Query, context: Context) -> R
             return _relation(name, use, query, context, None)[0]
         case TableKind.SOURCE | TableKind.SYSTEM:
             return Relation(name, "parquet", table.all_columns, (), ())
-        case TableKind.MANAGED | TableKind.EXTERNAL | TableKind.DISCOVERED:
+        case TableKind.MANAGED | TableKind.EXTERNAL | TableKind.DISCOVERED | TableKind.STATE:
             return table_relation(name, table)
         case _:
             assert_never(table.kind)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.column_statistics import without_statistics
+from rewriter.catalog.model.json_codec import damaged
 from rewriter.catalog.model.objects import Column, Cube, Fact, Partition, Table, View
 from rewriter.catalog.model.system_tables import SystemTable, system_read_only
 from rewriter.catalog.model.temporary_views import place_of
@@ -55,6 +57,45 @@ _INFO = strings("info_name", "info_value")
 _COLUMNS = strings("col_name", "data_type", "comment")
 _STATISTICS = ("min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len", "histogram")
 _JSON_NAMES = {"inputformat": "input_format", "outputformat": "output_format"}
+
+
+_HISTORY = (
+    Column("version", "bigint"),
+    Column("timestamp", "timestamp"),
+    *strings("operation", "name", "operationParameters", "operationMetrics"),
+    Column("readVersion", "bigint"),
+)
+
+
+@runs(s.DescribeHistory, in_transaction=True)
+def describe_history(statement: s.DescribeHistory, context: Context) -> Result:
+    """DESCRIBE HISTORY: the changes of a table, view, cube or fact that the log has, the newest first; of a fact those
+    of its tables, too. ``version`` is the number of the commit, ``readVersion`` that of the state that the statement
+    saw.
+
+    Raises TABLE_OR_VIEW_NOT_FOUND. Reads the log, which ``rewriter.log_retention_hours`` limits.
+    """
+    snapshot, described = context.snapshot, context.named(statement.name)
+    if described is None:
+        described = context.table(statement.name)
+    ids = [described.id]
+    if isinstance(described, Fact):
+        tables = [snapshot.find(stored.table) for stored in described.tables]
+        ids += [table.id for table in tables if table is not None]
+    rows: list[Row] = []
+    for change in snapshot.logged_changes(ids, statement.limit):
+        try:
+            payload = json.loads(change.payload)
+            name = str(payload.pop("name"))
+            payload.pop("write_ids", None)
+        except (ValueError, KeyError, AttributeError, TypeError):
+            raise damaged("an entry of the log", change.payload, "it is no object with a name") from None
+        metrics = {key: value for key, value in payload.items() if isinstance(value, int | float)}
+        parameters = {key: value for key, value in payload.items() if key not in metrics}
+        moment = None if change.at is None else datetime.fromtimestamp(change.at, UTC)
+        texts = (json.dumps(parameters, ensure_ascii=False), json.dumps(metrics, ensure_ascii=False))
+        rows.append((change.commit, moment, change.kind.replace("_", " "), name, *texts, change.read_commit))
+    return listing("DESCRIBE HISTORY", _HISTORY, rows)
 
 
 @runs(s.Describe, in_transaction=True, reads_system_tables=True, without_warehouse=True)

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding
 from rewriter.catalog.keys.values import partition_name
-from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, PartitionValues, Table
+from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, PartitionValues, Table, TableKind
 from rewriter.catalog.model.origins import Origin, OriginKind, Origins, merged_origins, over_time
 from rewriter.catalog.model.proofs import NO_BASE_READ, REGISTERED
 from rewriter.catalog.model.wider_types import is_wider
@@ -107,6 +107,9 @@ def doubt_about(plan: Plan, target: Target, context: Context) -> str | None:
     binding = _rollup_binding(target, context)
     if binding is None:
         return None
+    states = [use.table for reading in plan.readings for use in reading.uses if use.table.kind is TableKind.STATE]
+    if states:
+        return f"its query reads {states[0].name}, an earlier state"
     if plan.derivation is None:
         return NO_BASE_READ
     if plan.derivation.doubt is not None:

@@ -42,8 +42,10 @@ from rewriter.grammar.families.databases import (
     ShowDatabases,
     UseDatabase,
 )
+from rewriter.grammar.families.deletes import Delete
 from rewriter.grammar.families.descriptions import (
     Describe,
+    DescribeHistory,
     DescribeQuery,
     ShowColumns,
     ShowCreate,
@@ -342,6 +344,20 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("vacuum retain 24 HOURS", Vacuum(hours=24)),
     ("VACUUM UNKNOWN DIRECTORIES DRY RUN", VacuumUnknown()),
     ("vacuum unknown directories confirm 'x1'", VacuumUnknown(code="x1")),
+    ("DESCRIBE HISTORY t", DescribeHistory(name=name("t"))),
+    ("desc history db.`t 1` LIMIT 3", DescribeHistory(name=name("db", "t 1"), limit=3)),
+    ("DESCRIBE HISTORY history", DescribeHistory(name=name("history"))),
+    ("DESCRIBE HISTORY", Describe(name=name("HISTORY"))),
+    ("EXPLAIN EXTENDED SELECT 1", Explain(what="ALL", query=Query("SELECT 1"))),
+    ("EXPLAIN FORMATTED SELECT 1", Explain(what="ENGINE", query=Query("SELECT 1"))),
+    ("DELETE FROM t", Delete(table=name("t"))),
+    ("delete from db.`t 1` where (a) = 1 ;", Delete(table=name("db", "t 1"), where=Query("(a) = 1"))),
+    ("DELETE FROM t AS x WHERE x.a = 'where'", Delete(table=name("t"), alias="x", where=Query("x.a = 'where'"))),
+    (
+        "DELETE FROM t `x y` WHERE a IN (SELECT b FROM u WHERE c)",
+        Delete(table=name("t"), alias="x y", where=Query("a IN (SELECT b FROM u WHERE c)")),
+    ),
+    ("EXPLAIN DELETE FROM t", ExplainChange(statement=Delete(table=name("t")))),
     ("TRUNCATE TABLE t", Truncate(table=name("t"))),
     ("TRUNCATE t", Truncate(table=name("t"))),
     ("TRUNCATE table", Truncate(table=name("table"))),

@@ -34,8 +34,10 @@ from rewriter.grammar.families.databases import (
     ShowDatabases,
     UseDatabase,
 )
+from rewriter.grammar.families.deletes import Delete
 from rewriter.grammar.families.descriptions import (
     Describe,
+    DescribeHistory,
     DescribeQuery,
     ShowColumns,
     ShowCreate,
@@ -477,6 +479,8 @@ statements = some.one_of(
     some.builds(Compact, table=qualified, partition=optional(static)),
     some.builds(Vacuum, table=optional(qualified), hours=optional(some.integers(0, 10**6)), dry_run=some.booleans()),
     some.builds(Truncate, table=qualified, partition=optional(static)),
+    some.builds(DescribeHistory, name=qualified, limit=optional(some.integers(0, 100))),
+    some.builds(Delete, table=qualified, alias=optional(names), where=optional(some.just(Query("a = 'x' OR b")))),
     some.builds(SetLocation, table=qualified, location=texts, partition=optional(static)),
     some.builds(
         SetFileFormat,
