@@ -17,7 +17,7 @@ from rewriter.grammar.table_clauses import (
     format_of_classes,
     refuse_schema,
     refused_nesting,
-    refused_transform,
+    partition_transform,
     row_format_text,
     table_flags,
     table_options,
@@ -244,7 +244,7 @@ def column_reference(name: Terminal) -> ColumnDef:
 
 @builds("transform")
 def transform(name: Terminal, *arguments: Terminal) -> ColumnDef:
-    raise refused_transform(name, arguments)
+    return partition_transform(name, arguments)
 
 
 @builds("row_format")
