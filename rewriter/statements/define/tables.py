@@ -434,7 +434,7 @@ def _hidden_column(definition: ColumnDef, table: Name, source: ColumnDef) -> Col
     if source.type not in types:
         raise AnalysisError(
             f"{transform.function}({source.name}) in PARTITIONED BY of {table.last} needs a column of the type "
-            f"{' or '.join(types).upper()}, and {source.name} is {str(source.type).upper()}.",
+            f"{' or '.join(map(str.upper, types))}, and {source.name} is {str(source.type).upper()}.",
             condition="INVALID_PARTITION_TRANSFORM",
             position=definition.span,
             object=source.name,
