@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import SupportsInt
+from typing import TYPE_CHECKING, SupportsInt
 
 from sqlglot import exp
 
 from rewriter.catalog.filters.predicates import FieldIn
 from rewriter.catalog.keys.encoding import NOT_NULL, NULL, TOP, encode_value
 from rewriter.catalog.model.key_ranges import KeyRange, after, merge_ranges
-from rewriter.catalog.model.objects import Column, Table
-from rewriter.catalog.model.partition_transforms import PartitionTransform
 from rewriter.lazy_dataclass import dataclass
-from rewriter.planner.time.constant_folding import Constants
 from rewriter.planner.time.time_predicates import Reader, Truth
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.layouts import TimeLayout
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column, Table
+    from rewriter.catalog.model.partition_transforms import PartitionTransform
+    from rewriter.planner.time.constant_folding import Constants
 
 
 @dataclass(frozen=True)

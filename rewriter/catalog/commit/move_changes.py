@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.external_file_changes import with_digest
+from rewriter.catalog.commit.hidden_partitions import check_kept
 from rewriter.catalog.commit.origin_changes import has_dependents
 from rewriter.catalog.commit.partition_rows import LivePartition, StoredPartition, Version
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding, overlapped
@@ -95,6 +96,7 @@ class MoveChanges:
         for partition in stored.values():
             if partition.live.is_open:
                 raise _open_partition(source, partition.live.values)
+        check_kept(target, [(stored[move.key].live.values, move.values) for move in change.moves])
         moves_by_key = {partition_key(target, move.values): move for move in change.moves}
         if len(moves_by_key) < len(stored):
             raise InternalError(f"two partitions would have one name in '{target.name}'")

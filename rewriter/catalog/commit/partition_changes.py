@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 from rewriter.catalog.commit import conflicts
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.conflicts import Claims
+from rewriter.catalog.commit.hidden_partitions import check_added
 from rewriter.catalog.commit.move_changes import moved_ranges
 from rewriter.catalog.commit.partition_commits import PartitionCommits, committed_proof
 from rewriter.catalog.commit.partition_rows import LivePartition, Version
@@ -159,8 +160,11 @@ class PartitionChanges:
             raise not_empty(table_now, live[filled[0]].values)
 
     def add(self, change: AddPartitions) -> None:
-        """Registers partitions. Raises ``IntegrityError`` PARTITIONS_ALREADY_EXIST if one exists."""
+        """Registers partitions. Raises ``IntegrityError`` PARTITIONS_ALREADY_EXIST if one exists, and the errors of
+        ``check_added``.
+        """
         table, version = self._table(change.table), self._version(change.table)
+        check_added(table, change.partitions)
         if any(partition.files for partition in change.partitions):
             raise InternalError("ADD PARTITION cannot register partitions with files")
         added = self._named[id(change)]

@@ -13,13 +13,15 @@ from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Literal, NamedTuple, assert_never
 
-from rewriter.catalog.model.partition_transforms import PartitionTransform
 from rewriter.catalog.model.row_formats import TEXTFILE, row_format_of
 from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.calendars import Calendar, Period, ZonedPeriod, calendar_of
 from rewriter.timeline.layouts import TIMESTAMP, TimeLayout
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.partition_transforms import PartitionTransform
 
 # Names of objects: a database and a name in it, as one text by which the catalog identifies an object.
 #
@@ -246,7 +248,9 @@ class Table:
         """Returns a new column of the table with a stored name that no column of it has ever had: values of a dropped
         or renamed column never become values of another one.
         """
-        used = {column.stored_name.lower() for column in (*self.columns, *self.partition_columns)} | set(map(str.lower, self.dropped_columns))
+        used = {column.stored_name.lower() for column in (*self.columns, *self.partition_columns)} | set(
+            map(str.lower, self.dropped_columns)
+        )
         names = (column.name, *(f"{column.name}_{number}" for number in range(2, len(used) + 3)))
         stored = next(name for name in names if name.lower() not in used)
         return replace(column, stored=None if stored == column.name else stored)

@@ -204,7 +204,7 @@ def _stored_names(_connection: Connection) -> None:
 
 
 def _partition_transforms(_connection: Connection) -> None:
-    """Allows hidden partition columns. No row changes, but an earlier release would take them for columns of queries."""
+    """Allows hidden partition columns. No row changes, but an earlier release would not compute them."""
 
 
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.facts.time_binding import declared_period
+from rewriter.catalog.keys.hidden_columns import hidden_column
 from rewriter.catalog.keys.values import LONGEST_NAME, check_partition_column, partition_name
 from rewriter.catalog.model.changes import (
     Change,
@@ -182,7 +183,7 @@ class CreationTarget:
         properties |= self.row_format
         check_columns_of_format(self.format, table.columns, statement.table.span)
         table = replace(table, properties=properties, comment=self.comment if is_stated else comment)
-        hidden = next((column for column in partition_columns if column.transform is not None), None)
+        hidden = hidden_column(table)
         if table.external and hidden is not None and hidden.transform is not None:
             raise NotSupportedError(
                 f"PARTITIONED BY {hidden.transform.function}({hidden.transform.source}) is not supported for a table "

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rewriter.catalog.keys.hidden_columns import hidden_column
 from rewriter.errors import AnalysisError, NotSupportedError, Span
 from rewriter.exec.translate.store_assignment import is_assignable
 from rewriter.grammar.families.writes import if_not_exists_of
@@ -54,8 +55,7 @@ class Target:
 
         Returns the query itself where it is in that order already.
         """
-        has_hidden = any(column.transform is not None for column in self.table.partition_columns)
-        if not self.reordered and not self.constants and not has_hidden:
+        if not self.reordered and not self.constants and hidden_column(self.table) is None:
             return sql
         names = {column.name.lower(): f"c{number}" for number, column in enumerate(self.provided, start=1)}
         items = [names.get(column.name.lower(), default_sql(column)) for column in self.table.columns]
