@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
-from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues, Table, visible
+from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues, Table, shown_columns
 from rewriter.errors import EngineError
 from rewriter.exec.sinks.sink_kinds import GROUPED_SINK, SinkChoice, SinkKind
 from rewriter.grammar.lexer import Token, TokenKind, tokens
@@ -112,7 +112,7 @@ class Relation:
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
-        return self.columns + visible(self.partition_columns)
+        return self.columns + shown_columns(self.partition_columns)
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:

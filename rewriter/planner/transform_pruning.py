@@ -19,7 +19,6 @@ from rewriter.catalog.model.key_ranges import KeyRange, after, merge_ranges
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.time.time_predicates import Reader, Truth
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
-from rewriter.timeline.layouts import TimeLayout
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column, Table
@@ -87,10 +86,9 @@ def _periods(truth: Truth, column: Column, transform: PartitionTransform) -> tup
     for that, and whether it is true for all instants of them.
     """
     period = transform.period
-    layout = TimeLayout.of(period, [(column.name, None)], {column.name: column.type})
 
     def field(ordinal: int) -> bytes:
-        (value,) = layout.values(ordinal)
+        (value,) = transform.layout.values(ordinal)
         return encode_value(column.type, value)
 
     ranges = [KeyRange(NULL, NOT_NULL)] if truth.at_null else []

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.external_file_changes import with_digest
-from rewriter.catalog.commit.hidden_partitions import check_kept
 from rewriter.catalog.commit.origin_changes import has_dependents
 from rewriter.catalog.commit.partition_rows import LivePartition, StoredPartition, Version
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding, overlapped
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.directory_moves import directory
 from rewriter.catalog.keys.encoding import partition_key
-from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.keys.values import check_kept, partition_name
 from rewriter.catalog.model.changes import (
     AcceptPartitions,
     AddPartitions,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, assert_never
 from rewriter.catalog.commit import conflicts
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.conflicts import Claims
-from rewriter.catalog.commit.hidden_partitions import check_added
 from rewriter.catalog.commit.move_changes import moved_ranges
 from rewriter.catalog.commit.partition_commits import PartitionCommits, committed_proof
 from rewriter.catalog.commit.partition_rows import LivePartition, Version
@@ -20,7 +19,7 @@ from rewriter.catalog.facts.time_binding import Slot, TimeBinding, declared_peri
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.encoding import partition_key
 from rewriter.catalog.keys.paths import is_discovered, not_registered
-from rewriter.catalog.keys.values import check_path, partition_name, require_canonical
+from rewriter.catalog.keys.values import check_added, check_path, partition_name, require_canonical
 from rewriter.catalog.model.changes import (
     AddPartitions,
     AlterStorages,

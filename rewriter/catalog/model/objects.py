@@ -121,7 +121,7 @@ class Column:
         return replace(self, name=name, stored=None if name == self.stored_name else self.stored_name)
 
 
-def visible(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+def shown_columns(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """Returns the columns without those that a transform computes."""
     return tuple([column for column in columns if column.transform is None])
 
@@ -237,7 +237,7 @@ class Table:
     @property
     def all_columns(self) -> tuple[Column, ...]:
         """Returns the columns that a query sees: the data columns, then the partition columns that are not hidden."""
-        return self.columns + visible(self.partition_columns)
+        return self.columns + shown_columns(self.partition_columns)
 
     @property
     def columns_in_files(self) -> tuple[Column, ...]:

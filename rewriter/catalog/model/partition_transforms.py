@@ -7,13 +7,12 @@ that of Iceberg's transforms; of a NULL it is NULL.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from functools import cached_property
 
 from rewriter.lazy_dataclass import dataclass
+from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 #: The period and the type of the values of each transform.
 _VALUES: Mapping[str, tuple[UpdatePeriod, str]] = {
@@ -50,6 +49,11 @@ class PartitionTransform:
     def type(self) -> str:
         """The type of the hidden partition column."""
         return _VALUES[self.function][1]
+
+    @cached_property
+    def layout(self) -> TimeLayout:
+        """The layout of the values."""
+        return TimeLayout.of(self.period, [(self.column, None)], {self.column: self.type})
 
     def value_sql(self, time: str, type: str) -> str:
         """Returns the value as Spark SQL. ``time`` is the SQL of the value of the source, of ``type`` or of a type

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.facts.time_binding import UPDATE_PERIOD, declared_period
-from rewriter.catalog.keys.hidden_columns import hidden_column
 from rewriter.catalog.keys.types import partition_type
+from rewriter.catalog.keys.values import hidden_column
 from rewriter.catalog.model.objects import (
     Column,
     Completeness,

@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.facts.time_binding import declared_period
-from rewriter.catalog.keys.hidden_columns import hidden_column
-from rewriter.catalog.keys.values import LONGEST_NAME, check_partition_column, partition_name
+from rewriter.catalog.keys.values import (
+    LONGEST_NAME,
+    check_partition_column,
+    hidden_column,
+    partition_name,
+)
 from rewriter.catalog.model.changes import (
     Change,
     CreateObject,

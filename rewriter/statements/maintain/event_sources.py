@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from rewriter.catalog.facts.time_binding import declared_period
-from rewriter.catalog.keys.hidden_columns import hidden_column
 from rewriter.catalog.keys.types import partition_type
+from rewriter.catalog.keys.values import hidden_column
 from rewriter.catalog.model.objects import Column, Cube, Fact, Table
 from rewriter.catalog.storage.data_files import FoundFile, visible_files
 from rewriter.data_formats import DATA_FORMATS
@@ -23,12 +23,12 @@ from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.locations import check_table_format
 from rewriter.terminal_text import counted
 from rewriter.timeline.inferred_layouts import inferred_layout
-from rewriter.timeline.layouts import TimeLayout
 from rewriter.uris import is_in_store, is_uri
 
 if TYPE_CHECKING:
     from rewriter.grammar.families.cube_from import CreateCubeFrom
     from rewriter.runtime.statement_context import Context
+    from rewriter.timeline.layouts import TimeLayout
 
 
 #: The footers that are read to find columns that the first file does not have.
@@ -142,7 +142,7 @@ def _layout_of(table: Table, span: Span, context: Context) -> TimeLayout:
     """
     hidden = hidden_column(table)
     if hidden is not None and hidden.transform is not None:
-        return TimeLayout.of(hidden.transform.period, [(hidden.name, None)], {hidden.name: hidden.type})
+        return hidden.transform.layout
     columns = [(column.name, partition_type(column.type).name) for column in table.partition_columns]
     first = next(iter(context.snapshot.lookup(table, None).partitions()), None) if columns else None
     values = None if first is None else first.values

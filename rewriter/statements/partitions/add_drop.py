@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.keys.hidden_columns import files_of_others, hidden_column
 from rewriter.catalog.keys.paths import default_directory, partition_path
+from rewriter.catalog.keys.values import files_of_others, hidden_column
 from rewriter.catalog.model.changes import (
     AddPartitions,
     CommitPartitions,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.keys.hidden_columns import hidden_column
+from rewriter.catalog.keys.values import hidden_column
 from rewriter.errors import AnalysisError, NotSupportedError, Span
 from rewriter.exec.translate.store_assignment import is_assignable
 from rewriter.grammar.families.writes import if_not_exists_of

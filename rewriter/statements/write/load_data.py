@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.filesystems.reading import fetch_file
-from rewriter.catalog.keys.hidden_columns import files_of_others, hidden_column
-from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.keys.values import files_of_others, hidden_column, partition_name
 from rewriter.catalog.model.proofs import BY_LOAD_DATA
 from rewriter.catalog.storage.data_files import FoundFile, expand
 from rewriter.data_formats import DATA_FORMATS
