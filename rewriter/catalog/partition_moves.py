@@ -154,6 +154,8 @@ def check_alike(target: Table, source: Table) -> None:
         ),
         *_differences("partition column", source.partition_columns, target.partition_columns),
     ]
+    if [column.transform for column in source.partition_columns] != [c.transform for c in target.partition_columns]:
+        differences.append("a hidden partition column of one is none of the other")
     if source.format != target.format:
         differences.append(f"the format is {source.format} in the source and {target.format} in the target")
     names_in_files = [

@@ -26,7 +26,7 @@ def check_definition(table: Table, formats: Collection[str] | None) -> None:
     ``check_partition_column``. ``formats`` are the formats that it may have, with columns of our types; ``None`` is
     any.
     """
-    names = [column.name.lower() for column in table.all_columns]
+    names = [column.name.lower() for column in (*table.columns, *table.partition_columns)]
     repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
     problem: str | None = None
     if _NAME.fullmatch(short_name(table.name)) is None:

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
-from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues, Table
+from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues, Table, shown_columns
 from rewriter.errors import EngineError
 from rewriter.exec.sinks.sink_kinds import GROUPED_SINK, SinkChoice, SinkKind
 from rewriter.grammar.lexer import Token, TokenKind, tokens
@@ -61,10 +61,10 @@ class FrameView:
 class Relation:
     """A named set of files that a query reads as one table.
 
-    ``columns`` (data columns, then ``partition_columns``) are the columns of ``SELECT *``, in order and with these
-    types, whatever the files contain. Values of partition columns are the ``ScanFile``'s, even if the path differs. A
-    relation without files is empty and has the right types. Columns are found in the files by name, ignoring case; a
-    column that a file lacks is NULL there.
+    ``all_columns`` (data columns, then the ``partition_columns`` that are not hidden) are the columns of ``SELECT *``,
+    in order and with these types, whatever the files contain. Values of partition columns are the ``ScanFile``'s, even
+    if the path differs. A relation without files is empty and has the right types. Columns are found in the files by
+    name, ignoring case; a column that a file lacks is NULL there.
 
     Packed files (``ScanFile.part``) store the partition columns under the names ``packed_columns``, which are
     ``partition_columns`` where these are not given.
@@ -97,13 +97,26 @@ class Relation:
     time_patterns: tuple[tuple[str, str], ...] = ()
 
     def as_stored(self) -> Relation:
-        """Returns the relation with the names that its files have; itself if these are the names of its columns."""
+        """Returns the relation with the names that its files have, and without a hidden column; itself if it is so."""
+        shown = self.with_hidden_columns()
         if all(column.stored is None for column in self.columns):
+            return shown
+        return replace(shown, columns=tuple(column.renamed(column.stored_name) for column in self.columns))
+
+    def with_hidden_columns(self) -> Relation:
+        """Returns the relation in which hidden partition columns are columns as others; itself if there are none."""
+        if self.all_columns == self.stored_columns:
             return self
-        return replace(self, columns=tuple(column.renamed(column.stored_name) for column in self.columns))
+        columns = tuple(replace(column, transform=None) for column in self.partition_columns)
+        return replace(self, partition_columns=columns)
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
+        return self.columns + shown_columns(self.partition_columns)
+
+    @property
+    def stored_columns(self) -> tuple[Column, ...]:
+        """Returns the data columns, then all partition columns."""
         return self.columns + self.partition_columns
 
     @property

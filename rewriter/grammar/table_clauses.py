@@ -242,23 +242,37 @@ def refuse_schema(table: Name, columns: Sequence[ColumnDef] | None, partitioned_
         )
 
 
-def refused_transform(name: Terminal, arguments: Sequence[Terminal]) -> NotSupportedError:
-    """Returns the error for ``days(ts)``, ``bucket(8, id)`` and the like in PARTITIONED BY."""
-    column = next((argument.token.text for argument in arguments if argument.type == "NAME"), "id")
-    hints = {
-        "years": f"PARTITIONED BY (y INT), and year({column}) in the INSERT query.",
-        "months": f"PARTITIONED BY (m STRING), and date_format({column}, 'yyyy-MM') in the INSERT query.",
-        "days": f"PARTITIONED BY (d DATE), and to_date({column}) in the INSERT query.",
-        "hours": f"PARTITIONED BY (h STRING), and date_format({column}, 'yyyy-MM-dd-HH') in the INSERT query.",
-    }
-    column_text = "PARTITIONED BY (c type), and select the value of c in the query: a partition has a single value."
+#: The transforms of PARTITIONED BY, under the names that Spark and Iceberg have for them.
+_TRANSFORMS = {
+    "year": "years", "years": "years", "month": "months", "months": "months", "day": "days", "days": "days",
+    "date": "days", "hour": "hours", "hours": "hours", "date_hour": "hours",
+}  # fmt: skip
+
+
+def partition_transform(name: Terminal, arguments: Sequence[Terminal]) -> ColumnDef:
+    """Returns ``days(ts)`` in PARTITIONED BY. Raises ``NotSupportedError`` for ``bucket(8, id)`` and the like, and
+    ``ParseError`` unless the argument is a column.
+    """
     word = name.token.text.lower()
-    return NotSupportedError(
-        f"PARTITIONED BY {word}(…) is not supported: a partition has a single value of each column.",
-        position=name.span,
-        object=word,
-        hint=f"Write {hints.get(word) or hints.get(word + 's') or column_text}",
-    )
+    transform = _TRANSFORMS.get(word)
+    span = from_to(name.span, arguments[-1].span)
+    if transform is None:
+        raise NotSupportedError(
+            f"PARTITIONED BY {word}(…) is not supported: a partition has a single value of each column.",
+            position=name.span,
+            object=word,
+            hint="Write PARTITIONED BY (c type), and select the value of c in the query; or use one of the transforms "
+            "years, months, days and hours of a time.",
+        )
+    if len(arguments) != 1 or arguments[0].type != "NAME":
+        raise ParseError(
+            f"{word}(…) in PARTITIONED BY takes one column.",
+            condition="INVALID_STATEMENT_OR_CLAUSE",
+            sqlstate="42601",
+            position=span,
+            hint=f"Write PARTITIONED BY ({transform}(ts)), where ts is a column of the type TIMESTAMP or DATE.",
+        )
+    return ColumnDef(arguments[0].name, None, span=span, transform=transform)
 
 
 def table_and_column(name: Name) -> tuple[Name, str]:

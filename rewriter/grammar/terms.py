@@ -87,7 +87,8 @@ class ColumnDef:
     """A column of CREATE TABLE, or of CREATE VIEW, which has no types.
 
     ``type`` is Spark's spelling in lower case, without blanks (a struct's fields keep their case); ``None`` refers to
-    a declared column. ``default`` is the text behind DEFAULT.
+    a declared column. ``default`` is the text behind DEFAULT. ``transform`` is the function in PARTITIONED BY of which
+    the column is the argument: years, months, days or hours.
     """
 
     name: str
@@ -96,6 +97,7 @@ class ColumnDef:
     span: Span = field(default=Span(0, 0), compare=False)
     default: str | None = None
     default_span: Span = field(default=Span(0, 0), compare=False)
+    transform: str | None = None
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,8 @@ def names_text(names: Iterable[str] | None) -> str | None:
 
 
 def column_text(column: ColumnDef) -> str:
+    if column.transform is not None:
+        return f"{column.transform}({quote_name(column.name)})"
     default = None if column.default is None else f"DEFAULT {column.default}"
     return words(quote_name(column.name), column.type, default, option("COMMENT", column.comment))
 

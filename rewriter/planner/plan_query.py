@@ -201,7 +201,10 @@ def _prune_tables(query: QueryPlanning) -> None:
     names = _columns(text, resolved)
     query.clock_edits = cache(partial(now_edits, text, query.constants, calendar, names, bool(planned)))
     pushdown = Pushdown(text.nodes)
-    pruner = Pruner(text, resolved.blocks, query.parameters, query.clock_edits, pushdown, query.settings.explain)
+    constants = replace(query.constants, calendar=calendar)
+    pruner = Pruner(
+        text, resolved.blocks, query.parameters, query.clock_edits, constants, pushdown, query.settings.explain
+    )
     query.prunings = [pruner.pruned(table) for table in resolved.tables]
 
 

@@ -42,10 +42,13 @@ from rewriter.planner.scope.blocks import Block, TableReference, modifiers, rena
 from rewriter.planner.scope.joins import filters, matching, nullable, relations
 from rewriter.planner.subquery_pruning import joined_values, outer_nodes, with_placeholders
 from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, find_all, is_of_type, walk
+from rewriter.planner.transform_pruning import implied_by_time
+from rewriter.timeline.calendars import UTC
 
 if TYPE_CHECKING:
     from rewriter.planner.scope.pushdown import Pushdown
     from rewriter.planner.text.query_text import Edit, QueryText
+    from rewriter.planner.time.constant_folding import Constants
 
 
 @dataclass(frozen=True)
@@ -70,13 +73,15 @@ class Pruner:
     """Prunes the partitions that one query reads.
 
     ``parameters`` are the values of its named parameters. ``clock`` returns the edits that put the present moment into
-    its text. Unused conditions are collected only if ``explain`` is set.
+    its text, and ``constants`` has the calendar of its date. Unused conditions are collected only if ``explain`` is
+    set.
     """
 
     text: QueryText
     blocks: Sequence[Block]
     parameters: Mapping[str, object]
     clock: Callable[[], Sequence[Edit]]
+    constants: Constants
     pushdown: Pushdown
     explain: bool = False
 
@@ -188,11 +193,15 @@ def _filter_beside(null_row: tuple[bytes, ...] | None, implied: ScanFilter) -> S
 
 
 def _unshared(block: Block, table: Table) -> frozenset[str]:
-    """Returns the names, in lower case, that denote the table's partition columns without a qualifier.
+    """Returns the names, in lower case, that denote the table's partition columns without a qualifier, or the columns
+    from which hidden ones are computed.
 
     No other relation of the block is known to have these names.
     """
-    names = {column.name.lower() for column in table.partition_columns}
+    names = {
+        (column.name if column.transform is None else column.transform.source).lower()
+        for column in table.partition_columns
+    }
     offered: list[Iterable[str]] = [cube.columns for cube in block.cubes]
     for other in block.others:
         if other.columns is None and len(block.others) + len(block.cubes) > 1:
@@ -283,9 +292,47 @@ class _Reader:
         if isinstance(node, exp.Between) and _plain(node, "this", "low", "high"):
             comparisons = [(node.this, ">=", node.args["low"]), (node.this, "<=", node.args["high"])]
             parts = [self._bind(self._compared(*end), negated) for end in comparisons]
-            return _ImpliedFilter(_any(parts) if negated else _all(parts), None not in parts)
+            if parts != [None, None]:
+                return _ImpliedFilter(_any(parts) if negated else _all(parts), None not in parts)
         implied_filter = self._bind(self._predicate(node), negated)
-        return _ImpliedFilter(implied_filter, implied_filter is not None)
+        if implied_filter is None:
+            return self._implied_by_time(node, negated) or _ImpliedFilter(None, False)
+        return _ImpliedFilter(implied_filter, True)
+
+    def _implied_by_time(self, node: exp.Expr, negated: bool) -> _ImpliedFilter | None:
+        """Returns the filter over a hidden partition column that a condition on its source implies."""
+        columns = find_all(node, exp.Column)
+        indexes = {self._source(column) for column in columns}
+        index = indexes.pop() if len(indexes) == 1 else None
+        if index is None:
+            return None
+        constants = replace(self.query.constants, calendar=UTC)
+        implication = implied_by_time(node, negated, self.table, index, self._is_any_source, constants)
+        if implication is None:
+            return None
+        if implication.asks_clock:
+            # The engine has to read the moment by which the partitions are chosen.
+            span = self.query.text.exactly(node) if self.query.constants.calendar.is_utc else None
+            times = [] if span is None else [e for e in self.query.clock() if e.span.is_within(span)]
+            if not times:
+                return None
+            self.clock_edits.extend(times)
+        return _ImpliedFilter(implication.filter, implication.is_exact)
+
+    def _is_any_source(self, node: exp.Column) -> bool:
+        return self._source(node) is not None
+
+    def _source(self, node: exp.Column) -> int | None:
+        """Returns the position of the hidden partition column that is computed from a column."""
+        name = self._own_name(node)
+        return next(
+            (
+                index
+                for index, column in enumerate(self.table.partition_columns)
+                if column.transform is not None and column.transform.source.lower() == name
+            ),
+            None,
+        )
 
     def _computed(self, node: exp.Expr, negated: bool) -> Computed | None:
         """Returns a condition about partition columns only, to compute row by row as typed."""
@@ -407,16 +454,25 @@ class _Reader:
         """Returns the partition column that an expression denotes. ``a.b.c`` may be a field of a column ``b``."""
         while isinstance(node, exp.Paren):
             node = node.this
-        if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+        if not isinstance(node, exp.Column):
+            return None
+        name = self._own_name(node)
+        named = (c for c in self.table.partition_columns if c.name.lower() == name and c.transform is None)
+        column = next(named, None)
+        # Whether blanks at the end of a CHAR count depends on what it is compared with: the engine is to say.
+        return None if column is not None and partition_type(column.type).name == "char" else column
+
+    def _own_name(self, node: exp.Column) -> str | None:
+        """Returns the name, in lower case, of the relation's column that a column denotes; ``None`` if it is not known
+        to be one of those that matter.
+        """
+        if not isinstance(node.this, exp.Identifier):
             return None
         if node.args.get("catalog") or node.db.lower() not in ("", self.database):
             return None
         name = node.name.lower()
-        if node.table.lower() != self.alias if node.table else name not in self.unqualified_names:
-            return None
-        column = next((column for column in self.table.partition_columns if column.name.lower() == name), None)
-        # Whether blanks at the end of a CHAR count depends on what it is compared with: the engine is to say.
-        return None if column is not None and partition_type(column.type).name == "char" else column
+        is_own = node.table.lower() == self.alias if node.table else name in self.unqualified_names
+        return name if is_own else None
 
     def _literals(self, column: Column, nodes: Sequence[exp.Expr]) -> tuple[Literal, ...] | None:
         """Returns the literals, if Spark compares all of them with the column as a filter does."""

@@ -16,7 +16,7 @@ from rewriter.catalog.facts.time_binding import Slot, TimeBinding, overlapped
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.directory_moves import directory
 from rewriter.catalog.keys.encoding import partition_key
-from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.keys.values import check_kept, partition_name
 from rewriter.catalog.model.changes import (
     AcceptPartitions,
     AddPartitions,
@@ -95,6 +95,7 @@ class MoveChanges:
         for partition in stored.values():
             if partition.live.is_open:
                 raise _open_partition(source, partition.live.values)
+        check_kept(target, [(stored[move.key].live.values, move.values) for move in change.moves])
         moves_by_key = {partition_key(target, move.values): move for move in change.moves}
         if len(moves_by_key) < len(stored):
             raise InternalError(f"two partitions would have one name in '{target.name}'")

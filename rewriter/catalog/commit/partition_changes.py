@@ -19,7 +19,7 @@ from rewriter.catalog.facts.time_binding import Slot, TimeBinding, declared_peri
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.encoding import partition_key
 from rewriter.catalog.keys.paths import is_discovered, not_registered
-from rewriter.catalog.keys.values import check_path, partition_name, require_canonical
+from rewriter.catalog.keys.values import check_added, check_path, partition_name, require_canonical
 from rewriter.catalog.model.changes import (
     AddPartitions,
     AlterStorages,
@@ -159,8 +159,11 @@ class PartitionChanges:
             raise not_empty(table_now, live[filled[0]].values)
 
     def add(self, change: AddPartitions) -> None:
-        """Registers partitions. Raises ``IntegrityError`` PARTITIONS_ALREADY_EXIST if one exists."""
+        """Registers partitions. Raises ``IntegrityError`` PARTITIONS_ALREADY_EXIST if one exists, and the errors of
+        ``check_added``.
+        """
         table, version = self._table(change.table), self._version(change.table)
+        check_added(table, change.partitions)
         if any(partition.files for partition in change.partitions):
             raise InternalError("ADD PARTITION cannot register partitions with files")
         added = self._named[id(change)]

@@ -8,16 +8,17 @@ If Spark would silently change the value (a DATE with a time of day, a DECIMAL t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys.literal_casts import cast_text, literal_text
 from rewriter.catalog.keys.types import partition_type
-from rewriter.errors import AnalysisError, DataError
+from rewriter.errors import AnalysisError, DataError, NotSupportedError
 
 if TYPE_CHECKING:
-    from rewriter.catalog.model.objects import Column, PartitionValues
+    from rewriter.catalog.model.changes import PartitionWrite
+    from rewriter.catalog.model.objects import Column, PartitionValues, Table
 
 #: The value that represents NULL in the name of a partition.
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -154,3 +155,53 @@ def parse_partition_name(text: str) -> tuple[tuple[str, str | None], ...]:
             )
         pairs.append((unescape(name), None if value in ("", DEFAULT_PARTITION) else unescape(value)))
     return tuple(pairs)
+
+
+# Hidden partition columns, whose values are computed from each row (``days(ts)``).
+
+
+def hidden_column(table: Table) -> Column | None:
+    """Returns the first hidden partition column of a table."""
+    return next((column for column in table.partition_columns if column.transform is not None), None)
+
+
+def files_of_others(table: Table, column: Column) -> NotSupportedError:
+    """Returns the error for files that would become a partition as they are."""
+    source = "" if column.transform is None else column.transform.source
+    return NotSupportedError(
+        f"Files cannot become a partition of {table.name} as they are: {column.name} is computed from the {source} of "
+        "each row.",
+        object=table.name,
+        hint=f"INSERT INTO {table.name} SELECT … FROM parquet.`path` reads the files.",
+    )
+
+
+def check_added(table: Table, partitions: Iterable[PartitionWrite]) -> None:
+    """Raises ``NotSupportedError`` for a new partition with files of others, and ``DataError`` INVALID_TIME_PARTITION
+    for a value that is computed from no time.
+    """
+    for index, column in enumerate(table.partition_columns):
+        if column.transform is None:
+            continue
+        for partition in partitions:
+            if partition.location is not None:
+                raise files_of_others(table, column)
+            value = partition.values[index]
+            if value is not None:
+                column.transform.layout.ordinal((value,))
+
+
+def check_kept(table: Table, moves: Iterable[tuple[PartitionValues, PartitionValues]]) -> None:
+    """Raises ``NotSupportedError`` for a partition that would get another value than the one of its rows. ``moves`` are
+    old and new values.
+    """
+    hidden = [(at, column) for at, column in enumerate(table.partition_columns) if column.transform is not None]
+    for old, new in moves if hidden else ():
+        for index, column in hidden:
+            if old[index] != new[index] and column.transform is not None:
+                raise NotSupportedError(
+                    f"The partition cannot get another value of {column.name}, which is computed from the "
+                    f"{column.transform.source} of its rows.",
+                    object=column.name,
+                    hint=f"INSERT INTO {table.name} … SELECT … puts rows into their partitions.",
+                )

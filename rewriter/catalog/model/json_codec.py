@@ -33,6 +33,7 @@ from rewriter.catalog.model.objects import (
     database_key,
     function_key,
 )
+from rewriter.catalog.model.partition_transforms import PartitionTransform
 from rewriter.catalog.model.stored_paths import MOVING, loaded_in, stored_location_in
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import Error, OperationalError
@@ -251,15 +252,17 @@ def _pair(data: object) -> tuple[str, str]:
 def _columns(data: list[list[Any]]) -> tuple[Column, ...]:
     if not all(isinstance(column, list) for column in data):
         raise TypeError(f"{data!r} is not a list of columns")
-    return tuple(Column(*column) for column in data)
+    return tuple(Column(*column[:5], *(PartitionTransform(*parts) for parts in column[5:])) for column in data)
 
 
-def _columns_data(columns: tuple[Column, ...]) -> list[list[str | None]]:
+def _columns_data(columns: tuple[Column, ...]) -> list[list[Any]]:
     return [[column.name, column.type, column.comment, *_column_options(column)] for column in columns]
 
 
-def _column_options(column: Column) -> list[str | None]:
+def _column_options(column: Column) -> list[Any]:
     """Returns what columns of earlier versions do not have, as far as this one has it."""
+    if column.transform is not None:
+        return [column.default, column.stored, [column.transform.function, column.transform.source]]
     if column.stored is not None:
         return [column.default, column.stored]
     return [] if column.default is None else [column.default]

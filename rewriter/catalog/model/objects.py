@@ -13,12 +13,15 @@ from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Literal, NamedTuple, assert_never
 
 from rewriter.catalog.model.row_formats import file_options_of
 from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.calendars import Calendar, Period, ZonedPeriod, calendar_of
 from rewriter.timeline.layouts import TIMESTAMP, TimeLayout
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.partition_transforms import PartitionTransform
 
 # Names of objects: a database and a name in it, as one text by which the catalog identifies an object.
 #
@@ -98,7 +101,7 @@ WRITE_ID_LEVEL = "rewriter_write_id"
 class Column:
     """A column: ``name``, ``type`` in Spark's spelling, and ``comment``, or ``None``. ``default`` is the literal that
     an INSERT writes if it has no value for the column, as it was typed. ``stored`` is the name of its values in data
-    files, which never changes; ``None`` if it is ``name``.
+    files, which never changes; ``None`` if it is ``name``. ``transform`` is that of a hidden partition column.
     """
 
     name: str
@@ -106,6 +109,7 @@ class Column:
     comment: str | None = None
     default: str | None = None
     stored: str | None = None
+    transform: PartitionTransform | None = None
 
     @property
     def stored_name(self) -> str:
@@ -115,6 +119,11 @@ class Column:
     def renamed(self, name: str) -> Column:
         """Returns the column under another name. Its values in data files keep their name."""
         return replace(self, name=name, stored=None if name == self.stored_name else self.stored_name)
+
+
+def shown_columns(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """Returns the columns without those that a transform computes."""
+    return tuple([column for column in columns if column.transform is None])
 
 
 @dataclass(frozen=True)
@@ -229,8 +238,8 @@ class Table:
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
-        """Returns the data columns, then the partition columns."""
-        return self.columns + self.partition_columns
+        """Returns the columns that a query sees: the data columns, then the partition columns that are not hidden."""
+        return self.columns + shown_columns(self.partition_columns)
 
     @property
     def columns_in_files(self) -> tuple[Column, ...]:
@@ -241,7 +250,9 @@ class Table:
         """Returns a new column of the table with a stored name that no column of it has ever had: values of a dropped
         or renamed column never become values of another one.
         """
-        used = {column.stored_name.lower() for column in self.all_columns} | set(map(str.lower, self.dropped_columns))
+        used = {column.stored_name.lower() for column in (*self.columns, *self.partition_columns)} | set(
+            map(str.lower, self.dropped_columns)
+        )
         names = (column.name, *(f"{column.name}_{number}" for number in range(2, len(used) + 3)))
         stored = next(name for name in names if name.lower() not in used)
         return replace(column, stored=None if stored == column.name else stored)

@@ -203,6 +203,10 @@ def _stored_names(_connection: Connection) -> None:
     """
 
 
+def _partition_transforms(_connection: Connection) -> None:
+    """Allows hidden partition columns. No row changes, but an earlier release would not compute them."""
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database
 #: does not take them: ``new_catalog`` makes what they lead to.
 STEPS: tuple[Step, ...] = (
@@ -229,6 +233,7 @@ STEPS: tuple[Step, ...] = (
     _origins,
     _query_log,
     _stored_names,
+    _partition_transforms,
 )
 
 

@@ -98,8 +98,8 @@ def relation_select(
     select = _stored_select(connection, stored, serial, schemas, tables)
     if stored is relation:
         return select
-    names = zip(stored.all_columns, relation.all_columns, strict=True)
-    return f"SELECT {', '.join(f'{quote(s.name)} AS {quote(c.name)}' for s, c in names)} FROM ({select})"
+    items = (f"{quote(column.stored_name)} AS {quote(column.name)}" for column in relation.all_columns)
+    return f"SELECT {', '.join(items)} FROM ({select})"
 
 
 def _stored_select(

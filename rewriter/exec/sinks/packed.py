@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.formats.parquet import WRITER as PARQUET
 from rewriter.exec.sinks.held_rows import HeldRows
+from rewriter.exec.sinks.partition_rows import check_years
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -142,6 +143,8 @@ def _repeated(texts: Sequence[str | None], counts: Sequence[int], type_: pa.Data
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_temporal(type_):
+        check_years(texts)
     values = pa.array(texts, pa.string())
     if pa.types.is_timestamp(type_):
         values = values.cast(pa.timestamp(type_.unit))

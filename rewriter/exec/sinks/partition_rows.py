@@ -137,11 +137,20 @@ def _python(values: pa.Array, index: int) -> Any:
     try:
         return values[index].as_py()
     except (OverflowError, ValueError):  # no partition can have a date or timestamp that Python cannot hold
-        raise ValueError(
-            "[INVALID_PARTITION_VALUE] A partition column has the value "
-            f"{values.cast('string')[index]}, which is not between "
-            "the years 1 and 9999."
-        ) from None
+        raise _outside_years(str(values.cast("string")[index])) from None
+
+
+def check_years(texts: Iterable[str | None]) -> None:
+    """Raises ``ValueError`` INVALID_PARTITION_VALUE for the text of a date or timestamp that no partition can have."""
+    for text in texts:
+        if text is not None and (not text[:4].isdigit() or text.startswith("0000")):
+            raise _outside_years(text)
+
+
+def _outside_years(text: str) -> ValueError:
+    return ValueError(
+        f"[INVALID_PARTITION_VALUE] A partition column has the value {text}, which is not between the years 1 and 9999."
+    )
 
 
 def _run_ends(keys: Sequence[pa.Array], rows: int) -> list[int]:

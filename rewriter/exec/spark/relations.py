@@ -140,8 +140,8 @@ class Views:
         frame = self._frame(stored)
         if stored is relation:
             return frame
-        names = zip(stored.all_columns, relation.all_columns, strict=True)
-        return frame.selectExpr(*(f"{identifier(s.name)} AS {identifier(column.name)}" for s, column in names))
+        items = (f"{identifier(column.stored_name)} AS {identifier(column.name)}" for column in relation.all_columns)
+        return frame.selectExpr(*items)
 
     def _frame(self, relation: Relation) -> DataFrame:
         """Returns the rows of the files, with the names that these have."""

@@ -167,7 +167,9 @@ def unnamed_fact_table(*clauses: Clause) -> FactTable:
 def fact_table(
     name: Name | None, span: Span, clauses: Sequence[Clause], columns: tuple[str, ...] | None = None
 ) -> FactTable:
-    """Returns a table of a storage block; ``ParseError`` unless it has one period clause and a layout for each time."""
+    """Returns a table of a storage block; ``ParseError`` unless it has one period clause and a layout for each time, or
+    is RAW and has neither: then a transform of its time says both.
+    """
     repeatable = ("PARTITIONED BY", "COMPLETE")
     values = values_by_kind(clause for clause in clauses if clause.kind not in repeatable)
     layouts = [clause for clause in clauses if clause.kind == "PARTITIONED BY"]
@@ -175,7 +177,7 @@ def fact_table(
     refuse_duplicates([(clause.value[0], clause.span) for clause in layouts], str.lower)
     refuse_duplicates([(rule.column, rule.span) for rule in complete], str.lower)
     missing = "PERIOD" if "PERIOD" not in values else "PARTITIONED BY" if not layouts else None
-    if missing:
+    if missing and not ("RAW" in values and "PERIOD" not in values and not layouts):
         raise ParseError(
             f"A table of a fact lacks {missing}.",
             position=span,
@@ -184,7 +186,7 @@ def fact_table(
     flags = (["TRUSTED"] if "TRUSTED" in values else []) + (["COMPLETE"] if complete else [])
     return FactTable(
         table=name,
-        periods=values["PERIOD"],
+        periods=values.get("PERIOD", ()),
         partitioned_by=tuple(clause.value for clause in layouts),
         flags=tuple(flags),
         complete=tuple(complete),
@@ -250,11 +252,17 @@ def retain_text(length: str | None) -> str | None:
     return None if length is None else f"RETAIN {length.upper()}"
 
 
+def _periods_text(periods: Sequence[str]) -> str | None:
+    if len(periods) == 1:
+        return f"PERIOD {periods[0]}"
+    return f"PERIODS {listed(periods)}" if periods else None
+
+
 def fact_table_text(table: FactTable) -> str:
     return words(
         f"TABLE {name_text(table.table)}" if table.table is not None else None,
         names_text(table.columns),
-        f"PERIOD {table.periods[0]}" if len(table.periods) == 1 else f"PERIODS {listed(table.periods)}",
+        _periods_text(table.periods),
         *(layout_text(time, columns) for time, columns in table.partitioned_by),
         None if table.raw is None else raw_text(table.raw),
         *(flag for flag in table.flags if flag != "COMPLETE"),

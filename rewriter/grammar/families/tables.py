@@ -15,9 +15,9 @@ from rewriter.grammar.table_clauses import (
     file_format_name,
     format_of_class,
     format_of_classes,
+    partition_transform,
     refuse_schema,
     refused_nesting,
-    refused_transform,
     row_format_text,
     table_flags,
     table_options,
@@ -260,7 +260,7 @@ def column_reference(name: Terminal) -> ColumnDef:
 
 @builds("transform")
 def transform(name: Terminal, *arguments: Terminal) -> ColumnDef:
-    raise refused_transform(name, arguments)
+    return partition_transform(name, arguments)
 
 
 @builds("row_format")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rewriter.catalog.model.json_codec import damaged
-from rewriter.catalog.model.objects import CONSTRUCTORS, KINDS_OF_ORDER, Aggregate, Cube, Measure, Table
+from rewriter.catalog.model.objects import CONSTRUCTORS, KINDS_OF_ORDER, Aggregate, Column, Cube, Measure, Table
 from rewriter.catalog.model.wider_types import widest
 from rewriter.grammar.lexer import tokens
 from rewriter.planner.cover.arms import Arm
@@ -23,7 +23,7 @@ from rewriter.planner.rewrite.additivity import Objection
 from rewriter.planner.scope.blocks import Block, CubeSource, inner_queries
 from rewriter.planner.scope.deterministic import called_code, what_it_does
 from rewriter.planner.scope.inlining import is_marked
-from rewriter.planner.text.literals import string_literal, timestamp_literal
+from rewriter.planner.text.literals import date_literal, string_literal, timestamp_literal
 from rewriter.planner.text.sqlglot_trees import find_all, one_of
 from rewriter.planner.zones.zoned_expressions import start_of
 from rewriter.timeline.calendars import ZonedPeriod
@@ -209,6 +209,9 @@ def _predicate(arm: Arm) -> str:
     """Returns the predicate of an arm: ranges of plain literals on the partition columns, and a test of the values'
     shape where periods share the table.
     """
+    source = _hidden_source(arm)
+    if source is not None:
+        return _source_predicate(arm, source)
     columns = _columns(arm.layout)
     other_predicates = [_time_predicate(other.layout, other.ranges) for other in arm.secondary_selections]
     if arm.null_time:
@@ -221,6 +224,29 @@ def _predicate(arm: Arm) -> str:
     )
     predicates = [_time_predicate(arm.layout, arm.ranges), *(shapes if len(arm.storage_table.layouts) > 1 else ())]
     return " AND ".join([*predicates, *other_predicates])
+
+
+def _hidden_source(arm: Arm) -> Column | None:
+    """Returns the column of events from which their hidden partition column is computed; ``None`` without one."""
+    named = (column for column in arm.table.partition_columns if column.name.lower() == arm.layout.columns[0].lower())
+    transform = next(named).transform
+    if transform is None:
+        return None
+    return next(column for column in arm.table.columns if column.name.lower() == transform.source.lower())
+
+
+def _source_predicate(arm: Arm, source: Column) -> str:
+    """Returns the predicate of an arm whose partition column no query sees: its value follows from the source."""
+    name = quote_identifier(source.name)
+    if arm.null_time:
+        return f"{name} IS NULL"
+    literal = date_literal if source.type == "date" else timestamp_literal
+    period = arm.layout.period
+    ranges = [
+        f"{name} >= {literal(period.start(ordinals.start))} AND {name} <= {literal(period.start(ordinals.end) - 1)}"
+        for ordinals in arm.ranges
+    ]
+    return ranges[0] if len(ranges) == 1 else "(" + " OR ".join(f"({range_})" for range_ in ranges) + ")"
 
 
 def _columns(layout: TimeLayout) -> list[str]:

@@ -195,6 +195,9 @@ def _data_column(table: Table, name: str, span: Span, change: str) -> Column:
     if column in table.partition_columns:
         reason = "the directories of its partitions have its name"
         hint = f"Create a table with other partition columns: CREATE TABLE new … AS SELECT … FROM {table.name}."
+    elif any(c.transform is not None and c.transform.source == column.name for c in table.partition_columns):
+        reason = "the hidden partition column of the table is computed from it"
+        hint = f"Create another table: CREATE TABLE new PARTITIONED BY … AS SELECT … FROM {table.name}."
     elif table.external:
         reason = "other programs write the files of an external table, by the names that its columns have"
     if reason:

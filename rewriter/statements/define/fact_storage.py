@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.facts.time_binding import UPDATE_PERIOD, declared_period
 from rewriter.catalog.keys.types import partition_type
+from rewriter.catalog.keys.values import hidden_column
 from rewriter.catalog.model.objects import (
     Column,
     Completeness,
@@ -22,10 +23,11 @@ from rewriter.catalog.model.objects import (
 from rewriter.catalog.model.temporary_views import session_of
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import AnalysisError, Error, IntegrityError, Span
+from rewriter.grammar.families.facts import LayoutColumn
 from rewriter.grammar.terms import Name
 from rewriter.runtime.statement_context import Context, single
 from rewriter.statements.define.cubes import not_supported
-from rewriter.statements.define.raw_tables import raw_columns
+from rewriter.statements.define.raw_tables import raw_columns, transform_of_time
 from rewriter.statements.define.table_properties import check_storage_table
 from rewriter.statements.resolve.partition_specs import value_of
 from rewriter.timeline.layouts import TimeLayout, check_distinguishable
@@ -66,7 +68,8 @@ def storage_table(clause: s.FactTable, cube: Cube, columns: tuple[str, ...] | No
     does not.
     """
     assert clause.table is not None
-    table = context.table(clause.table)
+    name = clause.table
+    table = context.table(name)
     if session_of(table.name):
         raise AnalysisError(
             f"The temporary table {clause.table.last} cannot be a table of a fact: the fact outlives it.",
@@ -86,10 +89,11 @@ def storage_table(clause: s.FactTable, cube: Cube, columns: tuple[str, ...] | No
             object=table.name,
             hint="A table stores one fact. Create another table, or drop that fact.",
         )
+    clause = _with_transform(clause, cube, table)
     times = _times(clause, cube, table)
     types = _time_types(clause, table, [column for layout_columns in times.values() for column in layout_columns])
     layouts_by_time = {time: _layouts(clause, layout_columns, types) for time, layout_columns in times.items()}
-    _check_property(clause.table, table, layouts_by_time[cube.times[0]])
+    _check_property(name, table, layouts_by_time[cube.times[0]])
     period_of = cube.calendar.of
     layouts = {
         time: {period_of(period): layout for period, layout in by_period.items()}
@@ -98,7 +102,7 @@ def storage_table(clause: s.FactTable, cube: Cube, columns: tuple[str, ...] | No
     complete = _completeness(clause, cube, table, times)
     other_columns = tuple(column.column for column in complete)
     raw = raw_columns(clause, cube, columns, table, other_columns)
-    own = _own_columns(clause, clause.table, cube, columns, table, other_columns) if raw is None else None
+    own = _own_columns(clause, name, cube, columns, table, other_columns) if raw is None else None
     leading, *other_times = layouts
     stored = StorageTable(
         table.name,
@@ -113,8 +117,29 @@ def storage_table(clause: s.FactTable, cube: Cube, columns: tuple[str, ...] | No
         columns=own,
         retain=clause.retain,
     )
-    check_storage_table(table, stored, clause.table.span)
+    check_storage_table(table, stored, name.span)
     return stored
+
+
+def _with_transform(clause: s.FactTable, cube: Cube, table: Table) -> s.FactTable:
+    """Returns the clause of a RAW table with the period and the layout that follow from a transform of the time, where
+    it states neither. Raises INVALID_FACT for a table of sums with a hidden partition column.
+    """
+    hidden = hidden_column(table)
+    if hidden is not None and clause.raw is None:
+        raise invalid_fact(
+            f"The hidden partition column {hidden.name} of {table.name} is computed from single events.",
+            clause.span,
+            "Write RAW for a table of events. Partition a table of sums by a column.",
+            table.name,
+        )
+    if clause.raw is None or clause.periods or clause.partitioned_by:
+        return clause
+    named = transform_of_time({column.column: column.expression for column in clause.raw}, cube, table)
+    if named is None or named.transform is None:
+        return clause
+    layout = (cube.times[0], (LayoutColumn(named.name),))
+    return replace(clause, periods=(named.transform.period.name,), partitioned_by=(layout,))
 
 
 def _times(clause: s.FactTable, cube: Cube, table: Table) -> dict[str, tuple[s.LayoutColumn, ...]]:

@@ -10,12 +10,14 @@ from sqlglot import exp
 from rewriter.catalog.model.objects import View, parts_of
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import AnalysisError, Error, Span
+from rewriter.grammar.lexer import TokenKind, identifier_value, tokens
 from rewriter.grammar.unparse import quote_name
 from rewriter.planner.rewrite.union_arms import constructed_value, counted_measures, is_count
 from rewriter.planner.scope.column_uses import ColumnUses, column_uses
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.text.query_text import QueryText
 from rewriter.statements.define.cubes import not_supported
+from rewriter.timeline.periods import UpdatePeriod
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column, Cube, Fact, StorageTable, Table
@@ -38,6 +40,7 @@ def raw_columns(
         return None
     _check_clause(clause, cube, table)
     expressions = _read_expressions(clause.raw, cube, columns, table)
+    _check_transform(clause, expressions, cube, table)
     stored = {c.name.lower(): c for c in table.all_columns if c in table.columns or c.name in complete}
     for name in cube.column_order:
         if name in expressions or not _is_carried(name, cube, columns):
@@ -77,6 +80,61 @@ def _check_clause(clause: s.FactTable, cube: Cube, table: Table) -> None:
             f"The RAW table {table.name} has several periods, but a row is one event.",
             clause.span,
             "Name the one period of its partitions: PERIOD HOURLY.",
+        )
+
+
+def transform_of_time(raw: Mapping[str, str], cube: Cube, table: Table) -> Column | None:
+    """Returns the hidden partition column that is computed from the time of events; ``None`` if there is none. ``raw``
+    are the expressions of the RAW clause, by columns of the cube in any case.
+    """
+    time = cube.times[0]
+    expression = next((sql for name, sql in raw.items() if name.lower() == time.lower()), quote_name(time))
+    for column in table.partition_columns:
+        if column.transform is not None and _is_column(expression, column.transform.source):
+            return column
+    return None
+
+
+def _is_column(expression: str, name: str) -> bool:
+    """Tests whether an expression is the column of that name alone."""
+    parts = tokens(expression)
+    is_name = len(parts) == 1 and parts[0].kind in (TokenKind.WORD, TokenKind.IDENTIFIER)
+    return is_name and identifier_value(parts[0]).lower() == name.lower()
+
+
+def _check_transform(clause: s.FactTable, raw: Mapping[str, str], cube: Cube, table: Table) -> None:
+    """Raises INVALID_FACT unless a hidden partition column that names the time is computed from the time of events, and
+    the period is the one that it has on the clocks of the cube.
+    """
+    ((time, layout),) = clause.partitioned_by
+    named = {column.column.lower() for column in layout}
+    hidden = next((c for c in table.partition_columns if c.transform is not None and c.name.lower() in named), None)
+    if hidden is None or hidden.transform is None:
+        return
+    text = f"{hidden.transform.function}({hidden.transform.source})"
+    period = hidden.transform.period
+    if hidden is not transform_of_time(raw, cube, table):
+        raise _invalid(
+            f"The partitions of {table.name} are those of {text}, and {time} of an event is another time.",
+            clause.span,
+            f"Write RAW ({quote_name(time)} AS {quote_name(hidden.transform.source)}), or partition the events by "
+            f"{time}.",
+            time,
+        )
+    if clause.periods != (period.name,):
+        raise _invalid(
+            f"The partitions of {table.name} are those of {text}, and not {' '.join(clause.periods)}.",
+            clause.span,
+            f"Write PERIOD {period.name}, or leave PERIOD and PARTITIONED BY out.",
+            hidden.name,
+        )
+    if cube.zone != "UTC" and period is not UpdatePeriod.HOURLY:
+        raise _invalid(
+            f"{text} are periods of UTC, and the cube {cube.name} has those of {cube.zone}.",
+            clause.span,
+            f"Partition the events by hours({hidden.transform.source}), or by a column that has the day in "
+            f"{cube.zone}.",
+            hidden.name,
         )
 
 

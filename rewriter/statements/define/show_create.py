@@ -87,7 +87,7 @@ def _table(table: Table, as_serde: bool) -> str:
     columns, partitioning = table.columns, tuple(map(_column, table.partition_columns))
     if not as_serde:
         columns = table.all_columns
-        partitioning = tuple(ColumnDef(column.name, None) for column in table.partition_columns)
+        partitioning = tuple(_partitioning(column) for column in table.partition_columns)
     temporary = session_of(table.name) is not None
     options = table.file_options
     separators = row_format_properties(options) if table.format == TEXTFILE else csv_properties(options)
@@ -121,7 +121,16 @@ def _row_format(table: Table) -> RowFormat:
     return RowFormat(options[FIELD], options.get(ESCAPE), options[NULL])
 
 
+def _partitioning(column: Column) -> ColumnDef:
+    """Returns what names a declared partition column in PARTITIONED BY."""
+    if column.transform is None:
+        return ColumnDef(column.name, None)
+    return ColumnDef(column.transform.source, None, transform=column.transform.function)
+
+
 def _column(column: Column) -> ColumnDef:
+    if column.transform is not None:
+        return _partitioning(column)
     return ColumnDef(column.name, column.type, column.comment, default=column.default)
 
 

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.facts.time_binding import declared_period
-from rewriter.catalog.keys.values import LONGEST_NAME, check_partition_column, partition_name
+from rewriter.catalog.keys.values import (
+    LONGEST_NAME,
+    check_partition_column,
+    hidden_column,
+    partition_name,
+)
 from rewriter.catalog.model.changes import (
     Change,
     CreateObject,
@@ -20,10 +25,12 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.json_codec import Object, kind_of
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table, database_of, managed_directory
+from rewriter.catalog.model.partition_transforms import PartitionTransform
 from rewriter.catalog.model.temporary_views import TemporaryView, stored_name
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
 from rewriter.grammar.families import tables as s
+from rewriter.grammar.terms import ColumnDef
 from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
@@ -41,9 +48,10 @@ from rewriter.statements.resolve.partition_specs import (
     check_unique,
 )
 from rewriter.statements.resolve.type_trees import repeated_field, type_tree
+from rewriter.timeline.periods import UpdatePeriod
 
 if TYPE_CHECKING:
-    from rewriter.grammar.terms import ColumnDef, Name
+    from rewriter.grammar.terms import Name
 
 _REFUSED_TYPES = ("void", "variant", "timestamp_ntz")
 #: In bytes: the name of a table's directory also contains its id.
@@ -181,6 +189,16 @@ class CreationTarget:
         check_columns_of_format(self.format, table.columns, statement.table.span)
         check_hive_columns(table.columns, self.row_format, statement.table.span)
         table = replace(table, properties=properties, comment=self.comment if is_stated else comment)
+        hidden = hidden_column(table)
+        if table.external and hidden is not None and hidden.transform is not None:
+            raise NotSupportedError(
+                f"PARTITIONED BY {hidden.transform.function}({hidden.transform.source}) is not supported for a table "
+                "with a LOCATION: other programs write its files, and nothing puts each row into its partition.",
+                position=statement.table.span,
+                object=table.name,
+                hint=f"Leave LOCATION out, or declare the partition column: PARTITIONED BY ({hidden.name} "
+                f"{hidden.type.upper()}).",
+            )
         if table.external:
             try:
                 check_table_location(table, self.context, () if self.existing is None else (self.existing.id,))
@@ -355,45 +373,91 @@ def _columns(statement: s.CreateTable) -> tuple[tuple[Column, ...], tuple[Column
     """
     new_columns = [definition for definition in statement.partitioned_by if definition.type is not None]
     check_unique((*statement.columns, *new_columns))
-    declared = {column.name.lower(): column for column in statement.columns}
     names = ", ".join(column.name for column in statement.columns)
     hint = f"The columns are {names}. To add a partition column, give it a type."
-    partitioning = [
-        definition if definition.type else referred(definition, declared, statement.table, hint)
-        for definition in statement.partitioned_by
-    ]
-    return split_columns(statement.table, statement.columns, partitioning, statement.partitioned_by)
+    return split_columns(statement.table, statement.columns, statement.partitioned_by, hint)
 
 
 def split_columns(
-    table: Name,
-    columns: Sequence[ColumnDef],
-    partitioning: Sequence[ColumnDef],
-    partition_definitions: Sequence[ColumnDef],
+    table: Name, columns: Sequence[ColumnDef], partitioned_by: Sequence[ColumnDef], hint: str
 ) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    """Returns the data columns, which partition nothing, and the partition columns, checked.
-    ``partition_definitions`` are the partition columns where they are named.
+    """Returns the data columns, which partition nothing, and the partition columns, checked. ``partitioned_by`` may
+    refer to ``columns``, add columns of its own, and add hidden columns by transforms.
 
-    Raises COLUMN_ALREADY_EXISTS, ALL_PARTITION_COLUMNS_NOT_ALLOWED, INVALID_PARTITION_COLUMN_DATA_TYPE, and
-    ``NotSupportedError`` for types that no column has.
+    Raises COLUMN_NOT_DEFINED_IN_TABLE with the hint, COLUMN_ALREADY_EXISTS, ALL_PARTITION_COLUMNS_NOT_ALLOWED,
+    INVALID_PARTITION_COLUMN_DATA_TYPE, and ``NotSupportedError`` for types that no column has.
     """
-    check_unique(partition_definitions)
-    names = {column.name.lower() for column in partitioning}
+    declared = {column.name.lower(): column for column in columns}
+    plain = [definition for definition in partitioned_by if definition.transform is None]
+    check_unique(plain)
+    names = {column.name.lower() for column in plain}
     data = [column for column in columns if column.name.lower() not in names]
     if not data:
-        raise _no_data_columns(table, partition_definitions)
-    for partitioned in partitioning:
-        if partitioned.default is not None:
-            raise no_partition_default(partitioned.name, partitioned.default_span)
-    partition_columns = tuple(new_column(column) for column in partitioning)
-    for column, definition in zip(partition_columns, partition_definitions, strict=True):
+        raise _no_data_columns(table, partitioned_by)
+    partition_columns = []
+    for definition in partitioned_by:
+        if definition.transform is not None:
+            column = _hidden_column(definition, table, _referred(definition, declared, table, hint))
+        else:
+            named = definition if definition.type else _referred(definition, declared, table, hint)
+            if named.default is not None:
+                raise no_partition_default(named.name, named.default_span)
+            column = new_column(named)
         try:
             check_partition_column(column)
             _check_level(column)
         except Error as error:
             error.object = column.name
             raise error.at(definition.span) from None
-    return tuple(new_column(column) for column in data), partition_columns
+        partition_columns.append(column)
+    _check_transforms(partition_columns, partitioned_by, table)
+    hidden = [
+        ColumnDef(column.name, column.type, None, definition.span)
+        for column, definition in zip(partition_columns, partitioned_by, strict=True)
+        if definition.transform is not None
+    ]
+    check_unique((*data, *plain, *hidden))
+    return tuple(new_column(column) for column in data), tuple(partition_columns)
+
+
+def _hidden_column(definition: ColumnDef, table: Name, source: ColumnDef) -> Column:
+    """Returns the partition column of a transform of a column."""
+    assert definition.transform is not None
+    transform = PartitionTransform(definition.transform, source.name)
+    types = ("timestamp",) if transform.period is UpdatePeriod.HOURLY else ("timestamp", "date")
+    if source.type not in types:
+        raise AnalysisError(
+            f"{transform.function}({source.name}) in PARTITIONED BY of {table.last} needs a column of the type "
+            f"{' or '.join(map(str.upper, types))}, and {source.name} is {str(source.type).upper()}.",
+            condition="INVALID_PARTITION_TRANSFORM",
+            position=definition.span,
+            object=source.name,
+            hint="A DATE has no hours: use days." if source.type == "date" else "Convert the column, or use another.",
+        )
+    return Column(transform.column, transform.type, transform=transform)
+
+
+def _check_transforms(columns: Sequence[Column], definitions: Sequence[ColumnDef], table: Name) -> None:
+    """Raises INVALID_PARTITION_TRANSFORM for a second transform of a column, and for one of a partition column."""
+    sources: set[str] = set()
+    plain = {column.name.lower() for column in columns if column.transform is None}
+    for column, definition in zip(columns, definitions, strict=True):
+        if column.transform is None:
+            continue
+        source, problem, hint = column.transform.source, "", "Write the transform of the shortest period alone."
+        if source.lower() in plain:
+            problem, hint = "is a partition column itself", "Write the column, or its transform, not both."
+        elif source.lower() in sources:
+            problem = "has two transforms"
+        if problem:
+            raise AnalysisError(
+                f"{source} in PARTITIONED BY of {table.last} {problem}.",
+                condition="INVALID_PARTITION_TRANSFORM",
+                position=definition.span,
+                object=source,
+                hint=hint,
+            )
+        sources.add(source.lower())
 
 
 def _check_level(column: Column) -> None:
@@ -422,7 +486,7 @@ def _no_data_columns(table: Name, partitioned_by: Sequence[ColumnDef]) -> Error:
     )
 
 
-def referred(reference: ColumnDef, columns_by_name: Mapping[str, ColumnDef], table: Name, hint: str) -> ColumnDef:
+def _referred(reference: ColumnDef, columns_by_name: Mapping[str, ColumnDef], table: Name, hint: str) -> ColumnDef:
     """Returns the column that PARTITIONED BY refers to, among columns by name in lower case.
 
     Raises COLUMN_NOT_DEFINED_IN_TABLE, with the hint.

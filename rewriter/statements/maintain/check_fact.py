@@ -162,7 +162,9 @@ def differences(comparison: Comparison, context: Context) -> Iterator[Difference
 def engine_query(template: SqlTemplate, uses: Sequence[TableUse], context: Context) -> EngineQuery:
     """Returns the query of the template over exactly the partitions of the uses."""
     names = {use.table.id: f"rw_{next(context.serial)}" for use in uses}
-    relations = tuple(scan_relation(names[use.table.id], use, scan_files(use, context)) for use in uses)
+    relations = tuple(
+        scan_relation(names[use.table.id], use, scan_files(use, context)).with_hidden_columns() for use in uses
+    )
     return EngineQuery(template.render(lambda table: names[table.id]), relations)
 
 

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from rewriter.catalog.facts.time_binding import declared_period
 from rewriter.catalog.keys.types import partition_type
+from rewriter.catalog.keys.values import hidden_column
 from rewriter.catalog.model.objects import Column, Cube, Fact, Table
 from rewriter.catalog.storage.data_files import FoundFile, visible_files
 from rewriter.data_formats import DATA_FORMATS
@@ -136,7 +137,12 @@ def _files(source: Name, path: str | None = None) -> str:
 
 
 def _layout_of(table: Table, span: Span, context: Context) -> TimeLayout:
-    """Returns the layout of a table's partitions, from their columns and the first partition."""
+    """Returns the layout of a table's partitions: that of its transform, or inferred from their columns and the first
+    partition.
+    """
+    hidden = hidden_column(table)
+    if hidden is not None and hidden.transform is not None:
+        return hidden.transform.layout
     columns = [(column.name, partition_type(column.type).name) for column in table.partition_columns]
     first = next(iter(context.snapshot.lookup(table, None).partitions()), None) if columns else None
     values = None if first is None else first.values

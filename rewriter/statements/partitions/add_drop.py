@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys.paths import default_directory, partition_path
+from rewriter.catalog.keys.values import files_of_others, hidden_column
 from rewriter.catalog.model.changes import (
     AddPartitions,
     CommitPartitions,
@@ -66,7 +67,11 @@ def add_partitions(statement: s.AddPartitions, context: Context) -> Result:
     table = context.table(statement.table)
     require_partitioned(table, statement.table.span)
     check_named(table, [item for partition in statement.partitions for item in partition.spec], context.snapshot)
-    if not table.external and any(partition.location is not None for partition in statement.partitions):
+    hidden = hidden_column(table)
+    with_location = next((partition for partition in statement.partitions if partition.location is not None), None)
+    if hidden is not None and with_location is not None:
+        raise files_of_others(table, hidden).at(_spec_span(with_location.spec, statement.table.span))
+    if not table.external and with_location is not None:
         try:
             return _import_partitions(table, statement.partitions, statement.if_not_exists, context)
         except Error as error:

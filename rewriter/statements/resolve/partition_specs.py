@@ -252,7 +252,7 @@ def check_unique(columns: Iterable[ColumnDef | CubeColumn], table: Table | None 
 
     Columns that are added to a ``table`` must differ from its own, too.
     """
-    names = {column.name.lower() for column in table.all_columns} if table is not None else set()
+    names = {c.name.lower() for c in (*table.columns, *table.partition_columns)} if table is not None else set()
     table_text = f" in the table {table.name}" if table is not None else ""
     for column in columns:
         if column.name.lower() in names:

@@ -196,7 +196,7 @@ def _describe_table(statement: s.Describe, table: Table, context: Context) -> Re
     rows: list[Row] = [(column.name, column.type, column.comment) for column in table.all_columns]
     if table.partition_columns:
         rows += [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
-        rows += [(column.name, column.type, column.comment) for column in table.partition_columns]
+        rows += [(column.name, column.type, _partition_comment(column)) for column in table.partition_columns]
     if statement.extended and partition is None:
         details = table_metadata(table, context, storage=True) | _own_metadata(table, partition, context)
         rows += _section("Detailed Table Information", details)
@@ -209,6 +209,11 @@ def _describe_table(statement: s.Describe, table: Table, context: Context) -> Re
     if defaults and not statement.extended:
         rows += [("", "", ""), ("# Column Default Values", "", ""), *defaults]
     return listing("DESCRIBE", _COLUMNS, rows)
+
+
+def _partition_comment(column: Column) -> str | None:
+    """Returns the comment of a partition column; for a hidden one, how it is computed."""
+    return column.comment if column.transform is None else f"{column.transform.function}({column.transform.source})"
 
 
 def _own_metadata(table: Table, partition: Partition | None, context: Context) -> Metadata:

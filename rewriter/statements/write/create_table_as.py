@@ -27,7 +27,7 @@ from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.result import Result, ShadowProof
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.define.tables import CreationTarget, referred, split_columns
+from rewriter.statements.define.tables import CreationTarget, split_columns
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare, start_proof, with_proof
 from rewriter.statements.resolve.locations import refuse_external_write
@@ -163,13 +163,12 @@ def _columns(
             )
         by_name[column.name.lower()] = column
     hint = f"The query returns {', '.join(column.name for column in by_name.values())}."
-    partitioning = [referred(reference, by_name, statement.table, hint) for reference in statement.partitioned_by]
-    return split_columns(statement.table, query_columns, partitioning, statement.partitioned_by)
+    return split_columns(statement.table, query_columns, statement.partitioned_by, hint)
 
 
 def _target(table: Table, provided_columns: Sequence[Column]) -> Target:
     """Returns a target that is the whole table, filled by position from the columns as the query returns them."""
-    columns = {column.name.lower(): column for column in table.all_columns}
+    columns = {column.name.lower(): column for column in table.all_columns}  # A write computes the hidden ones.
     provided = tuple(columns[column.name.lower()] for column in provided_columns)
     spec = Spec({}, frozenset(range(len(table.partition_columns))))
     return Target(table, spec, provided, (), {}, reordered=provided != table.all_columns)

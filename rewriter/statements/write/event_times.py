@@ -136,7 +136,7 @@ class _Events:
             )
         )
         name = f"rw_{next(context.serial)}_events"
-        read = table_relation(name, table, tuple(files))
+        read = table_relation(name, table, tuple(files)).with_hidden_columns()
         try:
             result = context.engine().execute(EngineQuery(template.render(lambda _: name), (read,))).read_all()
         except Error as error:

@@ -4,10 +4,11 @@ order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rewriter.catalog.keys.values import hidden_column
 from rewriter.errors import AnalysisError, NotSupportedError, Span
 from rewriter.exec.translate.store_assignment import is_assignable
 from rewriter.grammar.families.writes import if_not_exists_of
@@ -19,7 +20,9 @@ from rewriter.statements.resolve.partition_specs import Spec, check_names, read_
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column, PartitionValues, Table
+    from rewriter.catalog.model.partition_transforms import PartitionTransform
     from rewriter.grammar.families import writes as s
+    from rewriter.grammar.terms import PartitionItem
 
 
 @dataclass(frozen=True)
@@ -45,25 +48,39 @@ class Target:
     @property
     def dynamic(self) -> tuple[Column, ...]:
         """Returns the partition columns whose values come from the query, in the table's order."""
-        return tuple(c for index, c in enumerate(self.table.partition_columns) if index not in self.spec.static)
+        return _dynamic(self.table, self.spec)
 
     def arranged(self, sql: str) -> str:
         """Returns the query with its columns in the order of ``Write``: data columns, then dynamic partition columns.
 
         Returns the query itself where it is in that order already.
         """
-        if not self.reordered and not self.constants:
+        if not self.reordered and not self.constants and hidden_column(self.table) is None:
             return sql
         names = {column.name.lower(): f"c{number}" for number, column in enumerate(self.provided, start=1)}
         items = [names.get(column.name.lower(), default_sql(column)) for column in self.table.columns]
         for index in range(len(self.static), len(self.table.partition_columns)):
             column = self.table.partition_columns[index]
-            items.append(
-                _constant(column, self.constants[index]) if index in self.constants else names[column.name.lower()]
-            )
+            if column.transform is not None:
+                items.append(_computed(column.transform, self.table, names))
+            elif index in self.constants:
+                items.append(_constant(column, self.constants[index]))
+            else:
+                items.append(names[column.name.lower()])
         select_list = ", ".join(names[column.name.lower()] for column in self.provided)
         # The line break ends a comment that the user's query may end with.
         return f"SELECT {', '.join(items)} FROM (\n{sql}\n) AS rw_rows({select_list})"
+
+
+def _dynamic(table: Table, spec: Spec) -> tuple[Column, ...]:
+    columns = enumerate(table.partition_columns)
+    return tuple([column for i, column in columns if i not in spec.static and column.transform is None])
+
+
+def _computed(transform: PartitionTransform, table: Table, names: Mapping[str, str]) -> str:
+    """Returns the value of a hidden partition column. ``names`` are the names of the query's columns."""
+    source = next(column for column in table.columns if column.name.lower() == transform.source.lower())
+    return transform.value_sql(names.get(source.name.lower(), default_sql(source)), source.type)
 
 
 def read_target(statement: s.Insert, table: Table) -> Target:
@@ -74,8 +91,7 @@ def read_target(statement: s.Insert, table: Table) -> Target:
     spec = _spec(statement, table)
     static = spec.leading
     constants = {index: value for index, value in spec.static.items() if index >= len(static)}
-    dynamic = [column for i, column in enumerate(table.partition_columns) if i not in spec.static]
-    natural = (*table.columns, *dynamic)
+    natural = (*table.columns, *_dynamic(table, spec))
     if statement.columns is None:
         return Target(table, spec, natural, static, constants, reordered=False)
     provided = _listed_columns(statement.columns, natural, spec, table, statement.table.span)
@@ -88,6 +104,7 @@ def _spec(statement: s.Insert, table: Table) -> Spec:
         return Spec({}, frozenset(range(len(table.partition_columns))))
     named_spec = read_spec(table, statement.partition)
     check_names(table, statement.partition, named_spec.static)
+    _refuse_hidden(statement.partition, table)
     spec = Spec(named_spec.static, frozenset(range(len(table.partition_columns))) - set(named_spec.static))
     span = Span(statement.partition[0].span.start, statement.partition[-1].span.end)
     if statement.if_not_exists and spec.dynamic:
@@ -105,6 +122,20 @@ def _spec(statement: s.Insert, table: Table) -> Spec:
             hint=f"Write {columns}, and return them from the query in that order.",
         )
     return spec
+
+
+def _refuse_hidden(items: Sequence[PartitionItem], table: Table) -> None:
+    """Refuses a PARTITION clause that names a hidden column, whose value every write computes."""
+    hidden = {column.name.lower(): column for column in table.partition_columns if column.transform is not None}
+    for item in items:
+        column = hidden.get(item.column.lower())
+        if column is not None and column.transform is not None:
+            raise NotSupportedError(
+                f"PARTITION cannot give {column.name} a value: it is computed from {column.transform.source}.",
+                position=item.span,
+                object=column.name,
+                hint=f"Leave {column.name} out: each row goes into the partition of its {column.transform.source}.",
+            )
 
 
 def _listed_columns(

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.filesystems.reading import fetch_file
-from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.keys.values import files_of_others, hidden_column, partition_name
 from rewriter.catalog.model.proofs import BY_LOAD_DATA
 from rewriter.catalog.storage.data_files import FoundFile, expand
 from rewriter.data_formats import DATA_FORMATS
@@ -91,6 +91,9 @@ def load_target(statement: s.LoadData, table: Table) -> Target:
     """Returns the target of LOAD DATA: one partition, or an unpartitioned table. Raises the errors of ``load_data`` for
     the spec.
     """
+    hidden = hidden_column(table)
+    if hidden is not None:
+        raise files_of_others(table, hidden).at(statement.table.span)
     if statement.partition is None:
         if table.partition_columns:
             raise incomplete(table, (), statement.table.span)
