@@ -109,6 +109,14 @@ class Query:
     tokens: tuple[Token, ...] | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True)
+class Expression:
+    """An expression in the user's words: ``text[span]``."""
+
+    text: str
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
 # Names that a program or a command line passes as text.
 
 
