@@ -34,6 +34,7 @@ from rewriter.exec.batch_stream import OpenStreams
 from rewriter.exec.spark.session_kinds import is_spark_session, temporary_view
 from rewriter.grammar.families.databases import DropDatabase, UseDatabase
 from rewriter.grammar.families.queries import Select
+from rewriter.grammar.families.session_variables import ExecuteImmediate
 from rewriter.grammar.families.settings import ResetSetting, SetSetting
 from rewriter.grammar.families.tables import DropTable
 from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
@@ -48,7 +49,7 @@ from rewriter.runtime.cluster_engines import ClusterEngines, SessionClusters
 from rewriter.runtime.connection_settings import engine_of, setting_text
 from rewriter.runtime.constant_expressions import compute_constants
 from rewriter.runtime.engine_start import start_engine
-from rewriter.runtime.parameters import Parameters, bind
+from rewriter.runtime.parameters import BoundText, Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.program_statements import Append, ProveRollups, StartStream
 from rewriter.runtime.progress import Progress, ProgressReporter
@@ -56,14 +57,17 @@ from rewriter.runtime.recent_statements import RecentStatements
 from rewriter.runtime.result import Result
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
 from rewriter.runtime.session_transaction import SessionTransaction
-from rewriter.runtime.set_statement import run_set
+from rewriter.runtime.set_statement import is_a_variable, run_set
 from rewriter.runtime.settings import SPARK_PAGES, CacheSettings, SessionSettings
 from rewriter.runtime.shadow_proofs import ShadowProofs
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.system_guard import check_no_system_table
 from rewriter.runtime.target_database import check_database, lacks_object
 from rewriter.runtime.temporary_tables import Temporaries, show_plainly
+from rewriter.runtime.text_variables import Variables, mask_references, substitute_variables
 from rewriter.statements.dispatch import runner_of
+from rewriter.statements.query.identifier_clause import with_names
+from rewriter.statements.query.inlined_names import inlined_statement
 from rewriter.uris import mask_credentials
 
 if TYPE_CHECKING:
@@ -77,6 +81,8 @@ if TYPE_CHECKING:
 #: Runs a statement.
 _S = TypeVar("_S", bound=Statement)
 _Run = Callable[[Statement, Context], Result]
+#: The most EXECUTE IMMEDIATE in each other.
+_MOST_NESTED = 32
 #: Numbers the relations of all sessions, because an engine may serve several of them.
 _RELATION_NUMBERS = itertools.count(1)
 
@@ -142,6 +148,8 @@ class Session:
         self._shadow_proofs = ShadowProofs(lambda: _ProvingSession(self))
         #: There once ``rewriter.query_log`` was on.
         self._query_log: SessionLog | None = None
+        #: How many EXECUTE IMMEDIATE are running, each in the text of the one before.
+        self._nesting = 0
         #: What the last snapshot has read of the catalog.
         self._reads: SnapshotReads | None = None
 
@@ -313,15 +321,14 @@ class Session:
 
     def _execute(self, text: str, parameters: Parameters, run: _Run | None = None) -> Result:
         _ = self.catalog
-        bound = bind(text, parameters)
+        texts: list[BoundText] = []
 
         def as_typed(error: Error) -> Error:
-            error.position = bound.original(error.position)
-            show_plainly(error, self._temporaries.session)
-            return error
+            return self._as_typed(error, texts)
 
         try:
-            result = self._run_with_views(parse(bound.text), bound.parameters, run)
+            values = self._bound(text, parameters, texts)
+            result = self._run_with_views(parse(texts[-1].text), values, texts, run)
         except Error as error:
             as_typed(error)
             raise
@@ -332,15 +339,39 @@ class Session:
             self._results.add(result.stream)
         return result
 
-    def _run_with_views(self, statement: Statement, parameters: Mapping[str, object], run: _Run | None) -> Result:
+    def _bound(self, text: str, parameters: Parameters, texts: list[BoundText]) -> Mapping[str, object]:
+        """Returns the values of a statement's parameters. Adds to ``texts`` what becomes of its text before it is
+        parsed: with the variables of ``${x}``, with placeholders that engines know, with the names of IDENTIFIER.
+        """
+        texts.append(substitute_variables(text, Variables(), self.settings.text_variables, colons=False))
+        bound = bind(texts[-1].text, parameters)
+        texts.append(bound)
+        named = with_names(bound.text, bound.parameters, self._temporaries.views.variables)
+        if named is not None:
+            texts.append(named)
+        return bound.parameters
+
+    def _as_typed(self, error: Error, texts: Sequence[BoundText]) -> Error:
+        for edited in reversed(texts):
+            error.position = edited.original(error.position)
+        show_plainly(error, self._temporaries.session)
+        return error
+
+    def _run_with_views(
+        self, statement: Statement, parameters: Mapping[str, object], texts: list[BoundText], run: _Run | None
+    ) -> Result:
         """Runs a statement. A name that the warehouse does not have may be a temporary view of the session of Spark
         that was handed in: a source, as it is now, for this statement alone.
+
+        ``texts`` are its text and what became of it, to which the text that is run is added.
         """
         while self._spark_views:
             self._forget_source(self._spark_views.pop())
+        typed = tuple(texts)
         while True:
+            texts[:] = typed
             try:
-                return self._run_statement(statement, parameters, run)
+                return self._run_statement(statement, parameters, run, texts)
             except Error as error:
                 name = error.object or ""
                 is_missing = error.condition == "TABLE_OR_VIEW_NOT_FOUND" and name.lower() not in self._spark_views
@@ -356,11 +387,19 @@ class Session:
             self._temporaries.sources.forget(views.sources[name].id, self._engine)
             self._temporaries.views = views.without_source(name)
 
-    def _run_statement(self, statement: Statement, parameters: Mapping[str, object], run: _Run | None = None) -> Result:
+    def _run_statement(
+        self,
+        statement: Statement,
+        parameters: Mapping[str, object],
+        run: _Run | None = None,
+        texts: list[BoundText] | None = None,
+    ) -> Result:
         """Runs a statement by its own function, or by ``run``."""
         catalog = self.catalog
         if isinstance(statement, SetSetting | ResetSetting):
             return self._set(statement)
+        if isinstance(statement, ExecuteImmediate):
+            return self._execute_immediate(statement, parameters, run)
         runner = runner_of(type(statement))
         if not (runner and runner.without_warehouse) and not catalog.find_warehouse():
             if isinstance(statement, DropTable | DropView | DropDatabase) and statement.if_exists:
@@ -374,6 +413,10 @@ class Session:
             assert isinstance(statement, UseDatabase)
             self._database = context.database(statement.database).name
             return Result("USE")
+        inlined = None if texts is None else inlined_statement(statement, texts[-1].text, context.snapshot)
+        if texts is not None and inlined is not None:
+            statement = inlined[0]
+            texts.append(inlined[1])
         if self._database != DEFAULT_DATABASE:
             statement = qualified(statement, self._database, context.is_temporary)
         statement = compute_constants(statement, context)
@@ -397,6 +440,34 @@ class Session:
             if catalog.is_absent and lacks_object(error):
                 raise not_found(catalog.warehouse).at(error.position) from error
             raise
+
+    def _execute_immediate(
+        self, statement: ExecuteImmediate, parameters: Mapping[str, object], run: _Run | None
+    ) -> Result:
+        """Executes the text of a statement; its errors have the position of the expression that returned it."""
+        from rewriter.statements.define.session_variables import (
+            immediate_text,
+            into_without_query,
+            nested_too_deeply,
+            set_to_row,
+        )
+
+        self.catalog.find_warehouse()
+        text = immediate_text(statement, self._context(parameters))
+        position = statement.statement.span
+        if self._nesting == _MOST_NESTED:
+            raise nested_too_deeply(position)
+        self._nesting += 1
+        try:
+            if statement.into and not isinstance(parse(text), Select):
+                raise into_without_query(position)
+            result = self._execute(text, None, run)
+        except Error as error:
+            error.position = position
+            raise
+        finally:
+            self._nesting -= 1
+        return set_to_row(statement.into, result, position, self._context({})) if statement.into else result
 
     def _context(self, parameters: Mapping[str, object]) -> Context:
         """Returns the environment of the next statement."""
@@ -434,7 +505,7 @@ class Session:
         Positions in errors refer to the whole text.
         """
         with only_ours():
-            spans = split_statements(text)
+            spans = split_statements(mask_references(text))
         for span in spans:
             statement = text[span.start : span.end]
             try:
@@ -452,19 +523,25 @@ class Session:
         # Statements that plan nothing do not wait for the planner and its parser to be loaded.
         from rewriter.planner.plan_query import plan_query
 
-        bound = bind(text, parameters)
+        texts: list[BoundText] = []
         try:
             self.catalog.find_warehouse()
-            statement = parse(bound.text)
+            values = self._bound(text, parameters, texts)
+            statement = parse(texts[-1].text)
             if not isinstance(statement, Select):
                 raise ProgrammingError(
                     "Only queries are rewritten.", position=statement.span, hint="Write SELECT … FROM a cube."
                 )
-            select, context = _of_old_states(statement, self._context(bound.parameters))
-            return plan_query(select.query, context.snapshot, self.settings.for_planner(), bound.parameters)
+            context = self._context(values)
+            inlined = inlined_statement(statement, texts[-1].text, context.snapshot)
+            if inlined is not None:
+                statement = inlined[0]
+                texts.append(inlined[1])
+            assert isinstance(statement, Select)
+            select, context = _of_old_states(statement, context)
+            return plan_query(select.query, context.snapshot, self.settings.for_planner(), values)
         except Error as error:
-            error.position = bound.original(error.position)
-            show_plainly(error, self._temporaries.session)
+            self._as_typed(error, texts)
             raise
 
     @property
@@ -622,6 +699,8 @@ class Session:
             raise
 
     def _set(self, statement: SetSetting | ResetSetting) -> Result:
+        if statement.key is not None and statement.key.lower() in self._temporaries.views.variables:
+            raise is_a_variable(statement.key).at(statement.span)
         result = run_set(statement, self.settings, lambda: self.snapshot().properties())
         try:
             self._use_cache()

@@ -16,9 +16,9 @@ from rewriter.cli.connection import Command, Connection, connection, connection_
 from rewriter.display.terminal import FORMATS
 
 if TYPE_CHECKING:
+    from rewriter.runtime.text_variables import Variables
     from rewriter.shell.display import Destination, Display
     from rewriter.shell.shell_session import ShellSession
-    from rewriter.shell.variables import Variables
 
 
 def _shell_options(command: Command) -> Command:
@@ -170,7 +170,7 @@ class _EndedEarly(Exception):
 
 
 def _variables(var: Sequence[str], hiveconf: Sequence[str]) -> Variables:
-    from rewriter.shell.variables import Variables
+    from rewriter.runtime.text_variables import Variables
 
     variables = Variables()
     if not var and not hiveconf:

@@ -112,6 +112,14 @@ class Query:
     tokens: tuple[Token, ...] | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True)
+class Expression:
+    """An expression in the user's words: ``text[span]``."""
+
+    text: str
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
 def queries_in(value: object) -> Iterator[Query]:
     """Yields the queries in a statement, or in a part of one, in order."""
     if isinstance(value, Query):

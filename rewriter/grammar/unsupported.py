@@ -46,10 +46,13 @@ _SHOW = (
 )
 _TRANSACTION = "Use START TRANSACTION, COMMIT or ROLLBACK: all reads of a transaction see one snapshot."
 _SCRIPT = "Execute the statements one by one: START TRANSACTION … COMMIT makes one change of several statements."
-_PARAMETER = "Use a parameter of the query, :name."
 _LOCK = (
     "Locks are not needed: a statement sees one snapshot, and if two statements write the same partition, "
     "the second fails."
+)
+_CLASS = (
+    "A function is one expression: CREATE FUNCTION f(x INT) RETURNS INT RETURN x + 1. Classes of Java, and functions "
+    "that return a table, are not run."
 )
 _NO_FUNCTIONS = "Functions are those of Spark: SHOW FUNCTIONS lists them."
 _FILES = "Read the files in place: INSERT INTO t SELECT … FROM parquet.`path`."
@@ -106,8 +109,8 @@ _REFUSALS = (
     *_tables("CREATE TEMPORARY TABLE"),
     *_tables("CREATE OR REPLACE TABLE"),
     *(
-        _refuse(head, "Use a temporary view or table, or a parameter of the query, :name.", "FUNCTION VARIABLE")
-        for head in ("CREATE TEMPORARY", "CREATE TEMP", "CREATE OR REPLACE TEMPORARY", "CREATE OR REPLACE TEMP")
+        _refuse(f"{head} FUNCTION", _CLASS, "AS RETURNS RETURN", yet=False)
+        for head in ("CREATE", "CREATE OR REPLACE", "CREATE TEMPORARY", "CREATE OR REPLACE TEMPORARY")
     ),
     _refuse("CREATE", _INDEX, "INDEX BITMAP UNIQUE BLOOMFILTER", yet=False),
     _refuse("DROP", _INDEX, "INDEX", yet=False),
@@ -120,9 +123,9 @@ _REFUSALS = (
     ),
     _refuse("CREATE", _ONE_CATALOG, "CATALOG"),
     _refuse("CREATE OR REPLACE", _DROP_CREATE, "CUBE FACT"),
-    _refuse("CREATE", "Use statements about tables, cubes and facts.", "FUNCTION INDEX ROLE USER VARIABLE STREAMING"),
+    _refuse("CREATE", "Use statements about tables, cubes and facts.", "INDEX ROLE USER VARIABLE STREAMING"),
     _refuse("CREATE CUBE", _LEAVE_OUT, "COMMENT"),
-    _refuse("DROP", "Use DROP TABLE, DROP VIEW, DROP CUBE or DROP FACT.", "FUNCTION INDEX ROLE TEMPORARY VARIABLE"),
+    _refuse("DROP", "Use DROP TABLE, DROP VIEW, DROP CUBE or DROP FACT.", "INDEX ROLE VARIABLE"),
     _refuse("DROP", _ONE_CATALOG, "CATALOG"),
     _refuse("ALTER TABLE", "Write = <> < <= > >= LIKE IN or BETWEEN, with a comma for AND.", "RLIKE ILIKE REGEXP"),
     _refuse("ALTER TABLE", _PARTITION_PROPERTIES, "TBLPROPERTIES", yet=False),
@@ -177,7 +180,6 @@ _REFUSALS = (
     _refuse("MAP", "Write SELECT …."),
     _refuse("REDUCE", "Write SELECT …."),
     _refuse("CALL", "Write its work as statements."),
-    _refuse("DECLARE", _PARAMETER, yet=False),
     _refuse("EXECUTE", "Execute the statement itself."),
     _refuse("ADD", _ENGINE, yet=False),
     _refuse("LIST", _ENGINE, yet=False),
@@ -193,6 +195,10 @@ def refusal(tokens: Sequence[Token], index: int) -> NotSupportedError | None:
     """Returns the refusal of the statement whose token at ``index`` does not fit; ``None`` if none is listed."""
     if index < len(tokens) and tokens[index].is_operator("(") and tokens[index - 1].is_word("IDENTIFIER"):
         return no_identifier_clause(tokens[index - 1].span)
+    if tokens[0].is_word("CREATE") and any(token.is_word("RETURNS") for token in tokens[:index]):
+        table = next((token for token in tokens[:index] if token.is_word("TABLE")), None)
+        if table is not None:
+            return NotSupportedError("RETURNS TABLE is not supported.", position=table.span, hint=_CLASS)
     for item in _REFUSALS:
         if not item.fits(tokens, index):
             continue
@@ -207,17 +213,12 @@ def refusal(tokens: Sequence[Token], index: int) -> NotSupportedError | None:
 
 
 def no_identifier_clause(position: Span) -> NotSupportedError:
-    """Returns the error for ``IDENTIFIER('name')``: names are resolved before values are known."""
+    """Returns the error for ``t.IDENTIFIER('name')``, and for IDENTIFIER(…) in a text of the catalog."""
     return NotSupportedError(
-        "IDENTIFIER(…) is not supported.",
+        "IDENTIFIER(…) is not supported here.",
         position=position,
-        hint="Write the name itself; the shell replaces ${name} by the text of a variable.",
+        hint="It stands for a whole name in a statement: IDENTIFIER('database.t').",
     )
-
-
-def no_session_variables(position: Span) -> NotSupportedError:
-    """Returns the error for ``SET VARIABLE``."""
-    return NotSupportedError("SET VARIABLE is not supported.", position=position, hint=_PARAMETER)
 
 
 def no_time_travel(

@@ -21,12 +21,15 @@ from rewriter.runtime.cluster_settings import (
     cluster_property,
     option_list,
 )
+from rewriter.runtime.text_variables import Variables
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.time_bounds import parse_instant
 
 if TYPE_CHECKING:
     from rewriter.planner.model.plan import Settings
 
+#: The name of a variable of ``${x}``.
+_VARIABLE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*", re.ASCII)
 _SECONDS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,3})?", re.ASCII)
 _VERIFICATIONS = ("off", "certificate")
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
@@ -314,11 +317,13 @@ class SessionSettings:
 
     def __init__(self) -> None:
         self._values: dict[str, str] = {}
+        #: The variables of ``${x}``, which SET sets, too.
+        self.text_variables = Variables()
 
     def copy(self) -> SessionSettings:
         """Returns settings with the same values, which change independently."""
         settings = SessionSettings()
-        settings._values = dict(self._values)
+        settings.take(self)
         return settings
 
     def set(self, name: str, value: str) -> str:
@@ -335,12 +340,14 @@ class SessionSettings:
         """Resets one setting, or all, to the default."""
         if name is None:
             self._values.clear()
+            self.text_variables = Variables()
         else:
             self._values.pop(_setting(name).name, None)
 
     def take(self, other: SessionSettings) -> None:
         """Takes over all values of other settings."""
         self._values = dict(other._values)
+        self.text_variables = Variables().beside(other.text_variables)
 
     def get(self, name: str) -> str:
         """Returns the value as text; for a setting without effect, the value that was set, or an empty text."""
@@ -449,8 +456,40 @@ def effect_warning(name: str) -> str | None:
     return f"{name} has no effect here: {reason}."
 
 
-#: Before the names of Hive's variables, which ${…} in a text stands for.
-_VARIABLES = ("hivevar:", "hiveconf:", "system:", "env:", "define:")
+#: What precedes the name of a variable of ``${x}``; a plain name is one of ``hiveconf``.
+_VARIABLES = ("hivevar", "hiveconf")
+#: The first words of settings that programs of a cluster have: an unknown one of them is an error.
+_SETTING_WORDS = frozenset(
+    "datanucleus dfs fs hadoop hbase hcat hdfs hive io ipc iceberg delta javax mapred mapreduce orc parquet rewriter "
+    "spark tez yarn".split()
+)
+
+
+def variable_name(key: str) -> tuple[str, str] | None:
+    """Returns the namespace and the name of the variable that ``SET key`` means; ``None`` for a setting.
+
+    A key is a setting if it is one, begins as settings do, or is one of ours without ``rewriter.``.
+
+    >>> variable_name("start"), variable_name("hivevar:start"), variable_name("hive.exec.dynamic.partition")
+    (('hiveconf', 'start'), ('hivevar', 'start'), None)
+    """
+    space, colon, name = key.partition(":")
+    if colon:
+        is_variable = space.lower() in _VARIABLES and bool(_VARIABLE.fullmatch(name))
+        is_setting = space.lower() == "hiveconf" and variable_name(name) is None
+        return (space.lower(), name) if is_variable and not is_setting else None
+    lowered = key.lower()
+    is_ours = f"rewriter.{lowered}" in _SETTINGS
+    if is_ours or lowered in _SETTINGS or lowered in _ALIASES or engine_setting(key) is not None:
+        return None
+    is_name = _VARIABLE.fullmatch(key) is not None and lowered.split(".")[0] not in _SETTING_WORDS
+    return ("hiveconf", key) if is_name else None
+
+
+def setting_key(key: str) -> str:
+    """Returns the name of a setting without Hive's ``hiveconf:``."""
+    space, colon, name = key.partition(":")
+    return name if colon and space.lower() == "hiveconf" else key
 
 
 def _setting(name: str) -> _Setting:
@@ -468,13 +507,12 @@ def _setting(name: str) -> _Setting:
     close = difflib.get_close_matches(lowered, spellings, n=1, cutoff=0.5 if lowered.startswith("rewriter") else 0.85)
     if f"rewriter.{lowered}" in spellings:
         close = [f"rewriter.{lowered}"]
-    if lowered.startswith(_VARIABLES):
+    if variable_name(name) is not None and ":" in name:
         raise AnalysisError(
             f"There is no setting {name}.",
             condition="UNKNOWN_SETTING",
             object=name,
-            hint="Give it to the shell with --hivevar or --hiveconf NAME=VALUE, or pass the value as a parameter, "
-            ":name.",
+            hint=f"Execute SET {name} = value, or pass the value as a parameter, :name.",
         )
     raise AnalysisError(
         f"There is no setting {name}.",

@@ -23,7 +23,6 @@ from rewriter.scratch_directories import ScratchDirectory
 from rewriter.shell.display import Destination, Display, not_written
 from rewriter.shell.script import pieces
 from rewriter.shell.shell_session import QuitShell, ShellSession
-from rewriter.shell.variables import substitute_variables
 from rewriter.terminal_text import width
 
 if TYPE_CHECKING:
@@ -197,7 +196,7 @@ def _watch(shell: ShellSession, argument: str) -> None:
     statement = _last(shell)
     while not shell.interruption.is_requested:
         shell.say(time.strftime("%Y-%m-%d %H:%M:%S"))
-        shell.execute(substitute_variables(statement, shell.variables).text)
+        shell.execute(shell.substituted(statement).text)
         if shell.interruption.wait(pause):
             return
 
@@ -371,7 +370,7 @@ def _query(shell: ShellSession, argument: str) -> str:
     read = list(pieces(typed))
     if len(read) != 1:
         raise InterfaceError("One query is expected.", object=typed, hint="Write one query after the command.")
-    return substitute_variables(read[0].of(typed), shell.variables).text
+    return shell.substituted(read[0].of(typed)).text
 
 
 def _words(argument: str) -> list[str]:

@@ -6,7 +6,6 @@ from rewriter.errors import Error, InterfaceError, ParseError, shift_position
 from rewriter.shell.commands import run_command
 from rewriter.shell.script import Piece, PieceKind, pieces
 from rewriter.shell.shell_session import Interrupted, ShellSession
-from rewriter.shell.variables import substitute_variables
 
 #: The most files that are read within each other.
 _DEEPEST_FILES = 20
@@ -63,7 +62,7 @@ def _run_statement(shell: ShellSession, piece: Piece, text: str) -> None:
     statement = piece.of(text)
     shell.last_statement = statement
     try:
-        bound = substitute_variables(statement, shell.variables)
+        bound = shell.substituted(statement)
     except Error as error:
         raise shift_position(error, piece.span) from None
     try:

@@ -13,9 +13,8 @@ from enum import Enum
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.lexer import TokenKind, scan
 from rewriter.lazy_dataclass import dataclass
+from rewriter.runtime.text_variables import mask_references
 
-#: A reference to a variable of Hive: its namespace, if it has one, and its name.
-HIVE_REFERENCE = re.compile(r"\$\{(?:(\w+):)?([^{}\n'\"`;]*)\}")
 _END = re.compile(r"\\[gG](?!\w)")
 _DOT_COMMAND = re.compile(r"\.[A-Za-z]")
 #: Words that, alone at the prompt, are a command, as in psql.
@@ -41,11 +40,6 @@ class Piece:
 
     def of(self, text: str) -> str:
         return text[self.span.start : self.span.end]
-
-
-def mask_references(text: str) -> str:
-    """Returns the text with ``x`` for each character of a reference such as ``${hivevar:x}``, which begins no token."""
-    return HIVE_REFERENCE.sub(lambda match: "x" * len(match[0]), text) if "${" in text else text
 
 
 def pieces(text: str, start: int = 0) -> Iterator[Piece]:

@@ -16,6 +16,7 @@ from rewriter.display.terminal.spooled_rows import SpooledRows
 from rewriter.errors import Error, OperationalError
 from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.progress import Progress
+from rewriter.runtime.text_variables import substitute_variables
 from rewriter.runtime.transaction_errors import not_committed
 from rewriter.shell.display import BOUNDED_FORMATS, Destination, Display, page_lines, terminal_columns, terminal_lines
 from rewriter.shell.interrupts import Interruption
@@ -24,9 +25,10 @@ from rewriter.terminal_text import counted, printable
 if TYPE_CHECKING:
     from rewriter.display.terminal.progress_line import ProgressLine
     from rewriter.planner.model.coverage_chart import CoverageChart
+    from rewriter.runtime.parameters import BoundText
     from rewriter.runtime.result import Result
+    from rewriter.runtime.text_variables import Variables
     from rewriter.session import Session
-    from rewriter.shell.variables import Variables
 
 #: A longer cell is cut on a terminal, so that the layout of one value never takes long.
 _LONGEST_CELL = 65_536
@@ -86,6 +88,10 @@ class ShellSession:
             self.session.streams.wait(self.check_interruption)
         for warning in self.session.last_warnings():
             self.say(f"Warning: {warning}")
+
+    def substituted(self, statement: str) -> BoundText:
+        """Returns a statement with the values of the shell's variables, and of those that SET has set."""
+        return substitute_variables(statement, self.variables, self.session.settings.text_variables)
 
     def execute(self, statement: str, is_vertical: bool = False) -> None:
         """Executes a statement and shows its result. Raises its errors."""

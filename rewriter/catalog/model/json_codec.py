@@ -34,6 +34,7 @@ from rewriter.catalog.model.objects import (
     function_key,
 )
 from rewriter.catalog.model.partition_transforms import PartitionTransform
+from rewriter.catalog.model.sql_functions import FunctionParameter, SqlBody
 from rewriter.catalog.model.stored_paths import MOVING, loaded_in, stored_location_in
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import Error, OperationalError
@@ -311,18 +312,31 @@ def _view(id: int, name: str, data: dict[str, Any]) -> View:
 
 
 def _function_data(function: Function) -> dict[str, Any]:
-    data = {
+    data: dict[str, Any] = {
         "class_name": function.class_name,
         "owner": function.owner,
         "created": function.created,
         "resources": [list(resource) for resource in function.resources],
     }
+    if function.sql is not None:
+        parameters = [[p.name, p.type, p.default, p.comment] for p in function.sql.parameters]
+        data["sql"] = {**vars(function.sql), "parameters": parameters}
     return data if function.source is None else {**data, "source": function.source}
 
 
 def _function(id: int, name: str, data: dict[str, Any]) -> Function:
     resources = tuple((kind, uri) for kind, uri in map(_names, _listed(data["resources"])))
-    return Function(id, name, data["class_name"], data["owner"], data["created"], resources, data.get("source"))
+    sql = None if "sql" not in data else _sql_body(data["sql"])
+    return Function(id, name, data["class_name"], data["owner"], data["created"], resources, data.get("source"), sql)
+
+
+def _sql_body(data: dict[str, Any]) -> SqlBody:
+    parameters = tuple(FunctionParameter(*parameter) for parameter in _listed(data["parameters"]))
+    body = SqlBody(**{**data, "parameters": parameters})
+    texts = (body.returns, body.expression, body.database, *((p.name, p.type) for p in parameters))
+    if not all(isinstance(text, str) for item in texts for text in (item if isinstance(item, tuple) else (item,))):
+        raise TypeError("a SQL function has parts that are no texts")
+    return body
 
 
 def _cube_data(cube: Cube) -> dict[str, Any]:

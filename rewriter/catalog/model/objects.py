@@ -22,6 +22,7 @@ from rewriter.timeline.layouts import TIMESTAMP, TimeLayout
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.partition_transforms import PartitionTransform
+    from rewriter.catalog.model.sql_functions import SqlBody
 
 # Names of objects: a database and a name in it, as one text by which the catalog identifies an object.
 #
@@ -365,12 +366,12 @@ class View:
 
 @dataclass(frozen=True)
 class Function:
-    """A permanent function of metastore clients: a class of theirs, which this program never loads.
+    """A function: a SQL function, or one of metastore clients: a class of theirs, which this program never loads.
 
     ``name`` begins with its database, as the name of a table does, but functions have a name space of their own
     (``qualified_names.function_key``). ``created`` is in seconds since 1970. ``resources`` are pairs of a kind, such as
     ``JAR``, and the URI of a file that the class needs, as its author wrote it. ``source`` is the address of the
-    metastore from which an import took it, ``None`` for others.
+    metastore from which an import took it, ``None`` for others. A SQL function has a body, and no class.
     """
 
     id: int
@@ -380,6 +381,7 @@ class Function:
     created: int = 0
     resources: tuple[tuple[str, str], ...] = ()
     source: str | None = None
+    sql: SqlBody | None = None
 
 
 class Aggregate(Enum):

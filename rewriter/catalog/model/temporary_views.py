@@ -1,13 +1,19 @@
-"""Temporary views: queries under names that one session knows. They are never in the catalog; nor are sources."""
+"""Temporary views: queries under names that one session knows. They are never in the catalog; nor are sources,
+temporary functions and session variables.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import field, replace
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import Table, View, parts_of
+from rewriter.catalog.model.objects import Function, Table, View, parts_of
 from rewriter.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.sql_functions import SessionVariable
 
 #: What follows the names of temporary views where a temporary table has its session: such names cannot be typed.
 OWNER = "0" * 32
@@ -29,12 +35,15 @@ class TemporaryViews:
     """The temporary views of a session at one moment. ``version`` differs between all moments of one session.
 
     ``sources`` are the tables that stand for registered sources, by their plain names in lower case. Their own names
-    end in ``OWNER``.
+    end in ``OWNER``. ``functions`` are the temporary functions and ``variables`` the session variables, by their names
+    in lower case.
     """
 
     by_name: Mapping[str, TemporaryView] = field(default_factory=dict)
     version: int = 0
     sources: Mapping[str, Table] = field(default_factory=dict)
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    variables: Mapping[str, SessionVariable] = field(default_factory=dict)
 
     def get(self, name: str) -> TemporaryView | None:
         """Returns the view of that plain name, in any case; ``None`` if there is none."""
@@ -60,6 +69,14 @@ class TemporaryViews:
         """Returns the views without the source of a plain name."""
         remaining = {key: table for key, table in self.sources.items() if key != name.lower()}
         return replace(self, sources=remaining, version=self.version + 1)
+
+    def with_functions(self, functions: Mapping[str, Function]) -> TemporaryViews:
+        """Returns the views with these temporary functions."""
+        return replace(self, functions=functions, version=self.version + 1)
+
+    def with_variables(self, variables: Mapping[str, SessionVariable]) -> TemporaryViews:
+        """Returns the views with these session variables."""
+        return replace(self, variables=variables, version=self.version + 1)
 
     def source_stored_as(self, name: str) -> Table | None:
         """Returns the source whose table has this internal name; ``None`` if there is none."""

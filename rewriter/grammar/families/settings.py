@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import field
 
 from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, string_value
 from rewriter.grammar.statements import Statement, builds, reads, renders
 from rewriter.grammar.unparse import quote
-from rewriter.grammar.unsupported import no_session_variables
 from rewriter.lazy_dataclass import dataclass
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*(?:[.:-]\w+)*", re.ASCII)
@@ -23,14 +23,17 @@ show_cache: "SHOW" "CACHE"
 
 @dataclass(frozen=True, kw_only=True)
 class SetSetting(Statement):
-    """``SET key = value``; ``SET key`` has no value; a bare ``SET`` has neither."""
+    """``SET key = value``; ``SET key`` has no value; a bare ``SET`` has neither. ``typed`` is a value with its quotes,
+    ``None`` for one without.
+    """
 
     key: str | None = None
     value: str | None = None
+    typed: str | None = field(default=None, compare=False)
 
 
 @reads("SET")
-def read_set(text: str, statement_tokens: Sequence[Token]) -> SetSetting:
+def read_set(text: str, statement_tokens: Sequence[Token]) -> SetSetting | None:
     if len(statement_tokens) == 1:
         return SetSetting()
     if statement_tokens[1].is_word("TIME") and len(statement_tokens) > 2 and statement_tokens[2].is_word("ZONE"):
@@ -44,7 +47,7 @@ def read_set(text: str, statement_tokens: Sequence[Token]) -> SetSetting:
         and len(statement_tokens) > 2
         and not _assigns(statement_tokens[2])
     ):
-        raise no_session_variables(Span(statement_tokens[0].start, statement_tokens[1].end))
+        return None
     key, after = _setting_key(text, statement_tokens)
     if after == len(statement_tokens):
         return SetSetting(key=key)
@@ -60,7 +63,7 @@ def read_set(text: str, statement_tokens: Sequence[Token]) -> SetSetting:
     if not value:
         return SetSetting(key=key, value="")
     if len(value) == 1 and value[0].kind is TokenKind.STRING:
-        return SetSetting(key=key, value=string_value(value[0]))
+        return SetSetting(key=key, value=string_value(value[0]), typed=value[0].text)
     return SetSetting(key=key, value=text[value[0].start : value[-1].end])
 
 

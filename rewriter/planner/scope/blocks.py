@@ -16,6 +16,7 @@ from rewriter.catalog.model.objects import (
     Cube,
     Fact,
     FilesTable,
+    Function,
     Partition,
     Table,
     View,
@@ -24,7 +25,7 @@ from rewriter.catalog.model.objects import (
 )
 from rewriter.catalog.model.stored_paths import files_hint
 from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES
-from rewriter.catalog.model.temporary_views import TemporaryView, with_typed_names
+from rewriter.catalog.model.temporary_views import TemporaryView, TemporaryViews, with_typed_names
 from rewriter.data_formats import SOURCE_FORMATS
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
 from rewriter.grammar.unsupported import no_time_travel
@@ -55,6 +56,9 @@ class CatalogReader(Protocol):
 
     current: str
 
+    @property
+    def temporary_views(self) -> TemporaryViews: ...
+    def find_function(self, name: str) -> Function | None: ...
     def find(self, name: str) -> Table | Cube | Fact | None: ...
     def temporary(self, name: str) -> Table | None: ...
     def temporary_view(self, name: str) -> TemporaryView | None: ...

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from sqlglot import exp
 
+from rewriter.errors import Span
 from rewriter.lazy_dataclass import dataclass
+from rewriter.planner.text.query_text import QueryText, has_place
 from rewriter.planner.text.sqlglot_trees import children
 
 
@@ -120,3 +122,14 @@ def _index(cte: exp.CTE) -> int:
     index = cte.index
     assert index is not None
     return index
+
+
+def names_in(text: QueryText) -> Iterator[tuple[exp.Table, Span]]:
+    """Yields the names behind FROM and JOIN that are not CTEs, with their places."""
+    ctes = CteReferences(text.nodes)
+    for node in text.find_all(exp.Table):
+        if isinstance(node.this, exp.Identifier) and ctes.cte_of(node) is None and not text.in_hint(node):
+            parts = [part for part in (node.args.get("catalog"), node.args.get("db"), node.this) if part is not None]
+            # A name without a place is looked up, and refused, with all others.
+            if all(has_place(part) for part in parts):
+                yield node, Span(parts[0].meta["start"], parts[-1].meta["end"] + 1)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any, cast
 
 from sqlglot import exp
 
 from rewriter.cancellation import check_cancellation
 from rewriter.catalog.model.objects import DEFAULT_DATABASE, Cube, Fact, Table, View, seen_from
 from rewriter.catalog.model.temporary_views import TemporaryView, with_typed_names
-from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
+from rewriter.errors import AnalysisError, Error, NotSupportedError, ParseError, Span
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.blocks import (
@@ -28,11 +29,12 @@ from rewriter.planner.scope.blocks import (
     prefix_of,
 )
 from rewriter.planner.scope.column_lineage import escaping, is_correlatable
-from rewriter.planner.scope.cte_references import CteReferences
+from rewriter.planner.scope.cte_references import CteReferences, names_in
 from rewriter.planner.scope.deterministic import brings_code, called_code, is_scalar
 from rewriter.planner.scope.disambiguate import disambiguated
-from rewriter.planner.scope.item_names import OutputColumns
+from rewriter.planner.scope.item_names import Offered, OutputColumns
 from rewriter.planner.scope.joins import relations
+from rewriter.planner.scope.sql_functions import ViewColumns, inlined
 from rewriter.planner.text.derived_text import DerivedText, Piece, Replacement, alias_text, replaced, with_table_queries
 from rewriter.planner.text.query_text import QueryText, has_place
 
@@ -184,6 +186,7 @@ class _Views:
         code = None if isinstance(view, TemporaryView) else called_code(text.tokens)
         if code is not None:
             raise brings_code(view.name, code)
+        text = self._inlined(text, view)
         text = disambiguated(text, view.database, partial(reads_temporary, view))
         prefix = prefix_of(view.database)
         replacements: list[Replacement] = []
@@ -214,6 +217,10 @@ class _Views:
             )
         return body
 
+    def _inlined(self, text: QueryText, view: View) -> QueryText:
+        reader = cast("CatalogReader", _ReaderOfView(self._reader, view))
+        return inlined(text, reader, view.database, columns_of_views(reader), isinstance(view, TemporaryView))
+
     def _check_there(self, view: View, node: exp.Table) -> None:
         full_name = catalog_name(node, view.database)
         if full_name is None or self._reader.find(full_name) is None:
@@ -232,6 +239,41 @@ class _Views:
                 object=view.name,
                 hint=f"Name the view before the query: WITH x AS (SELECT * FROM {self._typed_name(view)}) SELECT ….",
             )
+
+
+class _ReaderOfView:
+    """Reads the catalog for the names in the query of a view."""
+
+    def __init__(self, reader: CatalogReader, view: View) -> None:
+        self._reader = reader
+        self._view = view
+        self.current = view.database
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reader, name)
+
+    def temporary(self, name: str) -> Table | None:
+        return self._reader.temporary(name) if reads_temporary(self._view, name) else None
+
+    def temporary_view(self, name: str) -> TemporaryView | None:
+        return self._reader.temporary_view(name) if reads_temporary(self._view, name) else None
+
+    def is_temporary(self, name: str) -> bool:
+        return reads_temporary(self._view, name) and self._reader.is_temporary(name)
+
+
+def columns_of_views(reader: CatalogReader) -> ViewColumns:
+    """Returns the function that finds the columns of a view, which are unknown where its query cannot be read."""
+
+    def columns_of(node: exp.Table) -> Offered:
+        name = ".".join(quote_identifier(part.name) for part in node.parts)
+        try:
+            tree = expand(QueryText(f"SELECT * FROM {name}"), reader).tree
+        except Error:
+            return (None,)
+        return OutputColumns(tree, reader).of_query(tree)
+
+    return columns_of
 
 
 def reads_temporary(view: View, name: str) -> bool:
@@ -265,17 +307,6 @@ def _bound(text: QueryText, node: exp.Table, span: Span, table: Table) -> Iterat
     name = f"{prefix_of(DEFAULT_DATABASE)}{quote_identifier(table.name)}"
     alias = "" if node.alias else alias_text(text, span.end, node.name, "")
     yield Replacement(span, (Piece(f"{name}{alias}", span),))
-
-
-def names_in(text: QueryText) -> Iterator[tuple[exp.Table, Span]]:
-    """Yields the names behind FROM and JOIN that are not CTEs, with their places."""
-    ctes = CteReferences(text.nodes)
-    for node in text.find_all(exp.Table):
-        if isinstance(node.this, exp.Identifier) and ctes.cte_of(node) is None and not text.in_hint(node):
-            parts = [part for part in (node.args.get("catalog"), node.args.get("db"), node.this) if part is not None]
-            # A name without a place is looked up, and refused, with all others.
-            if all(has_place(part) for part in parts):
-                yield node, Span(parts[0].meta["start"], parts[-1].meta["end"] + 1)
 
 
 # Expands CTEs over cubes that are named more than once: each reference gets a copy with its own time range.

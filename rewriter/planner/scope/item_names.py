@@ -524,10 +524,16 @@ _UNKNOWN: Offered = (None,)
 
 
 class OutputColumns:
-    """The columns that the relations of one query without views offer. Each SELECT is examined once."""
+    """The columns that the relations of one query offer. Each SELECT is examined once.
 
-    def __init__(self, tree: exp.Expr, reader: CatalogReader) -> None:
+    The columns of views are those that ``of_view`` returns, and unknown without it.
+    """
+
+    def __init__(
+        self, tree: exp.Expr, reader: CatalogReader, of_view: Callable[[exp.Table], Offered] | None = None
+    ) -> None:
         self._reader = reader
+        self._of_view = of_view
         self._ctes = CteReferences(tuple(tree.root().walk()))
         self._columns_of: dict[int, tuple[tuple[str, Offered], ...]] = {}
 
@@ -603,7 +609,7 @@ class OutputColumns:
         if isinstance(resolved, Table):
             return resolved.all_columns
         if resolved is None:
-            return _UNKNOWN
+            return _UNKNOWN if self._of_view is None else self._of_view(relation)
         return _cube_columns(self._reader.cube(resolved.cube) if isinstance(resolved, Fact) else resolved)
 
 

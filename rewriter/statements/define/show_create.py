@@ -43,7 +43,8 @@ from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.terms import ClusterName, ColumnDef, Literal, Name, Query
 from rewriter.grammar.unparse import render
 from rewriter.planner.scope.blocks import prefix_of
-from rewriter.planner.scope.expand_views import names_in, reads_temporary
+from rewriter.planner.scope.cte_references import names_in
+from rewriter.planner.scope.expand_views import reads_temporary
 from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.result import Result, listing, strings
 from rewriter.runtime.statement_runners import runs

@@ -23,15 +23,18 @@ from rewriter.grammar.lexer import TokenKind, tokens
 from rewriter.grammar.terms import Name, Query
 from rewriter.grammar.unparse import quote, quote_name
 from rewriter.planner.scope.blocks import resolve
+from rewriter.planner.scope.cte_references import names_in
 from rewriter.planner.scope.deterministic import brings_code, called_code
 from rewriter.planner.scope.disambiguate import disambiguated
-from rewriter.planner.scope.expand_views import expand, names_in
+from rewriter.planner.scope.expand_views import columns_of_views, expand
 from rewriter.planner.scope.item_names import Offered, OutputColumns
+from rewriter.planner.scope.sql_functions import Inliner, inlined, may_name
 from rewriter.planner.text.derived_text import in_view, with_table_queries
 from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.define.functions import invalid_temporary
 from rewriter.statements.define.tables import already_exists, plain_name
 from rewriter.statements.resolve.file_options import check_written_options, csv_options, declared_columns
 from rewriter.statements.resolve.locations import check_table_format
@@ -300,7 +303,10 @@ def _check_query(
     if code is not None:
         raise brings_code(name, code).at(text.place(code.span))
     snapshot = context.snapshot
-    expanded = expand(disambiguated(text, snapshot.current, context.is_temporary), snapshot, created_view=name)
+    if not temporary:
+        _check_names(text, name, context)
+    calls = inlined(text, snapshot, snapshot.current, columns_of_views(snapshot), temporary)
+    expanded = expand(disambiguated(calls, snapshot.current, context.is_temporary), snapshot, created_view=name)
     try:
         resolve(expanded, snapshot)
     except Error as error:
@@ -312,6 +318,15 @@ def _check_query(
         raise _outlives(name, *next((read_name, text.place(span)) for read_name, span in read.items()), context)
     _check_columns(query, view, columns, OutputColumns(expanded.tree, snapshot).of_query(expanded.tree))
     return frozenset(map(str.lower, read))
+
+
+def _check_names(text: QueryText, view: str, context: Context) -> None:
+    """Refuses temporary functions and variables in a stored view."""
+    snapshot = context.snapshot
+    if may_name(text.tokens, snapshot):
+        inliner = Inliner(snapshot, columns_of_views(snapshot))
+        for span, temporary_name, kind in inliner.temporary_names(text, snapshot.current):
+            raise invalid_temporary(view, "VIEW", temporary_name, kind).at(text.place(span))
 
 
 def _outlives(view: str, name: str, position: Span | None, context: Context) -> AnalysisError:

@@ -74,7 +74,7 @@ from rewriter.grammar.families.facts import (
     RawColumn,
     Rollup,
 )
-from rewriter.grammar.families.functions import DescribeFunction, ShowFunctions
+from rewriter.grammar.families.functions import CreateFunction, DescribeFunction, DropFunction, ShowFunctions
 from rewriter.grammar.families.maintenance import (
     AnalyzeTable,
     AnalyzeTables,
@@ -98,6 +98,13 @@ from rewriter.grammar.families.partitions import (
     Truncate,
 )
 from rewriter.grammar.families.queries import Explain, ExplainChange, ExplainScan, ExplainWrite, Select
+from rewriter.grammar.families.session_variables import (
+    DeclareVariable,
+    DropVariable,
+    ExecuteImmediate,
+    SetVariables,
+    SetVariablesByQuery,
+)
 from rewriter.grammar.families.settings import ResetSetting, SetSetting, ShowCache
 from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
 from rewriter.grammar.families.streams import DropStream, InsertStream, ShowStreams, StopStream
@@ -127,6 +134,7 @@ from rewriter.grammar.terms import (
     ColumnDef,
     ColumnName,
     DatabaseName,
+    Expression,
     Literal,
     Name,
     NewName,
@@ -914,7 +922,63 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("DROP STREAM 'a b'", DropStream(stream="a b")),
     ("SHOW FUNCTIONS", ShowFunctions()),
     ("SHOW ALL FUNCTIONS FROM s LIKE 'a*|b'", ShowFunctions(like="a*|b", database=DatabaseName("s"))),
-    ("SHOW SYSTEM FUNCTIONS 'a'", ShowFunctions(like="a")),
+    ("SHOW SYSTEM FUNCTIONS 'a'", ShowFunctions(like="a", system=True)),
+    (
+        "CREATE OR REPLACE FUNCTION db.f(x INT COMMENT 'c', y STRING DEFAULT 'a,b') RETURNS DECIMAL(5, 2) COMMENT 'd' "
+        "RETURN x + length(y)",
+        CreateFunction(
+            function=name("db", "f"),
+            parameters=(ColumnDef("x", "int", "c"), ColumnDef("y", "string", default="'a,b'")),
+            body=Expression("x + length(y)"),
+            returns="decimal(5,2)",
+            or_replace=True,
+            comment="d",
+        ),
+    ),
+    (
+        "CREATE TEMP FUNCTION f() RETURN (SELECT max(a), 1 FROM t)",
+        CreateFunction(function=name("f"), parameters=(), body=Expression("(SELECT max(a), 1 FROM t)"), temporary=True),
+    ),
+    (
+        "CREATE FUNCTION IF NOT EXISTS f() RETURN 1",
+        CreateFunction(function=name("f"), parameters=(), body=Expression("1"), if_not_exists=True),
+    ),
+    ("DROP FUNCTION IF EXISTS db.f", DropFunction(function=name("db", "f"), if_exists=True)),
+    ("DROP TEMPORARY FUNCTION f", DropFunction(function=name("f"), temporary=True)),
+    ("DECLARE v INT", DeclareVariable(variables=(ColumnName(("v",)),), type="int")),
+    (
+        "DECLARE OR REPLACE VARIABLE session.v, w STRING = concat('a', 'b')",
+        DeclareVariable(
+            variables=(ColumnName(("session", "v")), ColumnName(("w",))),
+            type="string",
+            default=Expression("concat('a', 'b')"),
+            or_replace=True,
+        ),
+    ),
+    ("DECLARE v DEFAULT 5", DeclareVariable(variables=(ColumnName(("v",)),), default=Expression("5"))),
+    (
+        "SET VAR v = v + 1, w = (SELECT 1, 2)",
+        SetVariables(
+            variables=(ColumnName(("v",)), ColumnName(("w",))),
+            values=(Expression("v + 1"), Expression("(SELECT 1, 2)")),
+        ),
+    ),
+    (
+        "SET VARIABLE (v, session.w) = (SELECT 1, 2)",
+        SetVariablesByQuery(
+            variables=(ColumnName(("v",)), ColumnName(("session", "w"))), source=Expression("(SELECT 1, 2)")
+        ),
+    ),
+    ("DROP TEMPORARY VARIABLE IF EXISTS v", DropVariable(variable=ColumnName(("v",)), if_exists=True)),
+    ("EXECUTE IMMEDIATE 'SELECT 1'", ExecuteImmediate(statement=Expression("'SELECT 1'"))),
+    (
+        "EXECUTE IMMEDIATE 'SELECT ' || w INTO a, session.b USING (f(1, 2) AS x, v)",
+        ExecuteImmediate(
+            statement=Expression("'SELECT ' || w"),
+            into=(ColumnName(("a",)), ColumnName(("session", "b"))),
+            arguments=((Expression("f(1, 2)"), "x"), (Expression("v"), None)),
+        ),
+    ),
     ("SHOW USER FUNCTIONS LIKE s.abs", ShowFunctions(like="abs", user=True)),
     ("SHOW FUNCTIONS abs", ShowFunctions(like="abs")),
     ("DESC FUNCTION abs", DescribeFunction(function=ColumnName(("abs",)))),

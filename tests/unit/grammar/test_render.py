@@ -68,7 +68,7 @@ from rewriter.grammar.families.facts import (
     RawColumn,
     Rollup,
 )
-from rewriter.grammar.families.functions import DescribeFunction, ShowFunctions
+from rewriter.grammar.families.functions import CreateFunction, DescribeFunction, DropFunction, ShowFunctions
 from rewriter.grammar.families.maintenance import (
     AnalyzeTable,
     AnalyzeTables,
@@ -91,6 +91,13 @@ from rewriter.grammar.families.partitions import (
     Truncate,
 )
 from rewriter.grammar.families.queries import Explain, Select
+from rewriter.grammar.families.session_variables import (
+    DeclareVariable,
+    DropVariable,
+    ExecuteImmediate,
+    SetVariables,
+    SetVariablesByQuery,
+)
 from rewriter.grammar.families.settings import ResetSetting, SetSetting, ShowCache
 from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
 from rewriter.grammar.families.streams import DropStream, ShowStreams, StopStream
@@ -119,6 +126,7 @@ from rewriter.grammar.terms import (
     ColumnDef,
     ColumnName,
     DatabaseName,
+    Expression,
     Literal,
     Name,
     NewName,
@@ -135,6 +143,10 @@ names = some.sampled_from(["a", "date", "user", "SELECT", "Table", "values", "1a
 )
 qualified = some.builds(Name, some.lists(names, min_size=1, max_size=3).map(tuple))
 databases = some.builds(DatabaseName, names)
+paths = some.builds(ColumnName, some.lists(names, min_size=1, max_size=3).map(tuple))
+expressions = some.sampled_from(["1", "f(a, 'b')", "(SELECT 1, 2)", "x + 1 -- c\n+ 2", "CASE WHEN a THEN b END"]).map(
+    Expression
+)
 clusters = some.builds(ClusterName, names)
 flags = some.booleans()
 numbers = some.from_regex(r"-?[0-9]{1,6}(\.[0-9]{1,3})?(BD|D|F)?|-?[0-9]{1,4}[LSY]|-?1e-?[0-9]", fullmatch=True)
@@ -592,6 +604,43 @@ statements = some.one_of(
     some.builds(StopStream, stream=texts),
     some.builds(DropStream, stream=texts),
     some.builds(ShowFunctions, like=optional(texts), user=flags, database=optional(databases)),
+    some.builds(ShowFunctions, like=optional(texts), system=flags, database=optional(databases)),
+    some.builds(
+        CreateFunction,
+        function=qualified,
+        parameters=tuples(some.builds(ColumnDef, name=names, type=some.just("decimal(5,2)"), comment=optional(texts))),
+        body=expressions,
+        returns=some.none() | some.just("int"),
+        temporary=flags,
+        or_replace=flags,
+        comment=optional(texts),
+    ),
+    some.builds(CreateFunction, function=qualified, parameters=some.just(()), body=expressions, if_not_exists=flags),
+    some.builds(DropFunction, function=qualified, temporary=flags, if_exists=flags),
+    some.builds(
+        DeclareVariable,
+        variables=some.lists(paths, min_size=1, max_size=3).map(tuple),
+        type=some.just("string"),
+        default=optional(expressions),
+        or_replace=flags,
+    ),
+    some.lists(some.tuples(paths, expressions), min_size=1, max_size=3).map(
+        lambda pairs: SetVariables(
+            variables=tuple(variable for variable, _ in pairs), values=tuple(value for _, value in pairs)
+        )
+    ),
+    some.builds(
+        SetVariablesByQuery,
+        variables=some.lists(paths, min_size=1, max_size=3).map(tuple),
+        source=some.just(Expression("(SELECT 1, 2)")),
+    ),
+    some.builds(DropVariable, variable=paths, if_exists=flags),
+    some.builds(
+        ExecuteImmediate,
+        statement=expressions,
+        into=some.lists(paths, max_size=3).map(tuple),
+        arguments=some.lists(some.tuples(expressions, optional(names)), max_size=3).map(tuple),
+    ),
     some.builds(
         DescribeFunction, function=some.lists(names, min_size=1).map(lambda n: ColumnName(tuple(n))), extended=flags
     ),

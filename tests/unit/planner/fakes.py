@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import (
+    Function,
     Aggregate,
     Column,
     Cube,
@@ -17,7 +18,7 @@ from rewriter.catalog.model.objects import (
     Table,
     View,
 )
-from rewriter.catalog.model.temporary_views import TemporaryView
+from rewriter.catalog.model.temporary_views import NO_VIEWS, TemporaryView
 from rewriter.errors import Span
 from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Plan, Settings
@@ -61,6 +62,7 @@ class FakeReader:
     """Returns the results of a snapshot; ``covered`` maps (table, period) to ranges of time as text pairs."""
 
     current = "default"
+    temporary_views = NO_VIEWS
 
     def __init__(
         self,
@@ -73,6 +75,9 @@ class FakeReader:
         self._tables = {table.name: table for table in tables}
         self._covered = dict(covered)
         self._sizes = dict(sizes or {})
+
+    def find_function(self, name: str) -> Function | None:
+        return None
 
     def temporary(self, name: str) -> Table | None:
         return None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rewriter.errors import Error, InterfaceError, ProgrammingError
 from rewriter.grammar.lexer import Token, TokenKind, string_value, tokens
-from rewriter.shell.variables import Variables, substitute_variables
+from rewriter.runtime.text_variables import Variables, substitute_variables
 
 VALUES = {
     "table": "sales",

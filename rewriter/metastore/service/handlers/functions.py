@@ -1,4 +1,4 @@
-"""Permanent functions. They are the clients': their classes are never loaded here."""
+"""Permanent functions. They are the clients': their classes are never loaded here. SQL functions are not shown."""
 
 from __future__ import annotations
 
@@ -25,19 +25,23 @@ def _existing(call: Call, database: str | None, name: str | None) -> Function:
     """Returns a function. Raises ``NoSuchObjectException``, with the words by which Spark knows it."""
     full = full_name(database_name(database), str(name or ""))
     function = call.snapshot.find_function(full)
-    if function is None:
+    if function is None or function.sql is not None:
         raise _NoSuchObject(message=f"Function {database_name(database)}.{name} does not exist")
     return function
 
 
 def get_functions(call: Call) -> list[str]:
     wanted, database = pattern(call.arguments.pattern), database_name(call.arguments.dbName)
-    names = [short_name(function.name).lower() for function in call.snapshot.functions(database)]
+    names = [short_name(function.name).lower() for function in _of_clients(call, database)]
     return sorted(name for name in names if wanted.fullmatch(name))
 
 
+def _of_clients(call: Call, database: str | None) -> list[Function]:
+    return [function for function in call.snapshot.functions(database) if function.sql is None]
+
+
 def get_all_functions(call: Call) -> Any:
-    functions = [thrift_function(function) for function in call.snapshot.functions(None)]
+    functions = [thrift_function(function) for function in _of_clients(call, None)]
     return structure("GetAllFunctionsResponse")(functions=functions)
 
 

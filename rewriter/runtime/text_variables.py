@@ -1,9 +1,10 @@
-r"""Variables in statements: ``:x``, ``:'x'``, ``:"x"`` and Hive's ``${hivevar:x}``.
+r"""Variables in statements: ``${x}`` and Hive's ``${hivevar:x}``; in the shell also ``:x``, ``:'x'``, ``:"x"``.
 
 ``:x`` is replaced by the value, which must be one literal or one identifier; ``:'x'`` by the value as a string literal,
 ``:"x"`` by the value as a quoted identifier. ``${hivevar:x}`` is as ``:x``; within a string or a quoted identifier, and
-as a part of a name (``sales_${hivevar:year}``), the value becomes a part of it. The result is lexed again: its other
-tokens must be the tokens of the statement. So a value adds no condition, no clause and no statement.
+as a part of a name (``sales_${hivevar:year}``), the value becomes a part of it. It may also be a qualified name, or a
+call: ``SET start = date_sub(current_date(), 7)``. The result is lexed again: its other tokens must be the tokens of the
+statement. So a value adds no condition, no clause and no statement.
 
 >>> substituted("SELECT * FROM :t WHERE dt = :'day'", Variables({"t": "sales", "day": "it's"})).text
 "SELECT * FROM sales WHERE dt = 'it\\'s'"
@@ -20,7 +21,9 @@ from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.grammar.unparse import quote
 from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.parameters import BoundText
-from rewriter.shell.script import HIVE_REFERENCE, mask_references
+
+#: A reference to a variable of Hive: its namespace, if it has one, and its name.
+_HIVE_REFERENCE = re.compile(r"\$\{(?:(\w+):)?([^{}\n'\"`;]*)\}")
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: The namespaces of references that are never other text.
@@ -43,10 +46,14 @@ _RESERVED = frozenset(
 
 @dataclass
 class Variables:
-    """Variables by name, and Hive's configuration variables."""
+    """Variables by name, and Hive's configuration variables, which ``SET x = …`` sets."""
 
     values: dict[str, str] = field(default_factory=dict)
     configuration: dict[str, str] = field(default_factory=dict)
+
+    def beside(self, others: Variables) -> Variables:
+        """Returns these variables and those of others, which come first."""
+        return Variables({**self.values, **others.values}, {**self.configuration, **others.configuration})
 
     def set(self, name: str, value: str) -> None:
         """Sets a variable. Raises ``InterfaceError`` for a name that is no identifier."""
@@ -76,18 +83,27 @@ class _Reference:
         return self.form == "$" and self.space not in _SPACES
 
 
-def substitute_variables(text: str, variables: Variables) -> BoundText:
+def mask_references(text: str) -> str:
+    """Returns the text with ``x`` for each character of a reference such as ``${hivevar:x}``, which begins no token."""
+    return _HIVE_REFERENCE.sub(lambda match: "x" * len(match[0]), text) if "${" in text else text
+
+
+def substitute_variables(
+    text: str, variables: Variables, scripted: Variables | None = None, *, colons: bool = True
+) -> BoundText:
     """Returns the statement with the values of its variables, and the way back to positions in the typed text. O(n).
+    ``scripted`` are the variables that SET has set, which only ``${x}`` names. Without ``colons``, ``:x`` stays.
 
     Raises ``ProgrammingError`` UNBOUND_SQL_PARAMETER for a variable that is not set, INVALID_VARIABLE_VALUE for a value
     that is not one literal or identifier, both with the position of the reference, and ``ParseError``.
     """
-    hive = list(_hive_references(text, variables)) if "${" in text else []
-    if not hive and ":" not in text:
+    beside = variables if scripted is None else variables.beside(scripted)
+    hive = list(_hive_references(text, beside)) if "${" in text else []
+    if not hive and not (colons and ":" in text):
         return BoundText(text, {})
     plain_text = mask_references(text)
     lexed = tokens(plain_text)
-    edits = _hive_edits(text, lexed, hive) + _colon_edits(plain_text, lexed, variables)
+    edits = _hive_edits(text, lexed, hive) + (_colon_edits(plain_text, lexed, variables) if colons else [])
     if not edits:
         return BoundText(text, {})
     edits.sort(key=lambda edit: edit.span.start)
@@ -120,12 +136,23 @@ def _edited(text: str, edits: Sequence[_Edit]) -> BoundText:
 
 def _hive_references(text: str, variables: Variables) -> list[_Reference]:
     references = []
-    for match in HIVE_REFERENCE.finditer(text):
+    for match in _HIVE_REFERENCE.finditer(text):
         space, name, span = (match[1] or "").lower(), match[2].strip(), Span(*match.span())
         if (span.start - len(text[: span.start].rstrip("\\"))) % 2:
             continue  # An escaped $ in a string.
-        values = {"hiveconf": variables.configuration, "": variables.values, "hivevar": variables.values}.get(space, {})
-        references.append(_Reference(span, name, "$", values, space))
+        own, other = variables.values, variables.configuration
+        if space == "hiveconf":
+            own, other = other, own
+        if not space and name in own and own[name] != other.get(name, own[name]):
+            raise ProgrammingError(
+                f"The variable {name} has two values: that of SET {name}, and another one.",
+                condition="INVALID_VARIABLE_VALUE",
+                sqlstate="22023",
+                position=span,
+                object=name,
+                hint=f"Write ${{hiveconf:{name}}} for the value of SET, or ${{hivevar:{name}}} for the other.",
+            )
+        references.append(_Reference(span, name, "$", {**other, **own}, space))
     return references
 
 
@@ -144,7 +171,7 @@ def _hive_edits(text: str, lexed: Sequence[Token], references: Sequence[_Referen
                 f"The namespace '{reference.space}' of a variable is not supported.",
                 position=reference.span,
                 object=reference.space,
-                hint="Write ${hivevar:name}, and pass the value: --var name=VALUE.",
+                hint="Write ${name}, and set it: SET name = VALUE.",
             )
         if token.span == reference.span:
             edits.append(_whole(reference, lexed[index - 1] if index else None, text))
@@ -213,8 +240,8 @@ def _value(reference: _Reference) -> str:
             sqlstate="42P02",
             position=reference.span,
             object=reference.name,
-            hint=f"Set it: \\set {reference.name} VALUE, or --var {reference.name}=VALUE."
-            + (" --hiveconf sets a variable of ${hiveconf:…}." if is_conf else ""),
+            hint=f"Set it: SET {reference.name} = VALUE"
+            + (", or in the shell --hiveconf." if is_conf else f", or in the shell --var {reference.name}=VALUE."),
         )
     return value
 
@@ -228,6 +255,8 @@ def _single(reference: _Reference, value: str) -> _Edit:
     except ParseError:
         raise _refused(reference, "cannot be read") from None
     is_whole = bool(lexed) and lexed[0].start == 0 and lexed[-1].end == len(unsigned)
+    if reference.form == "$" and is_whole and unsigned == trimmed and _is_path_or_call(lexed):
+        return _Edit(reference, trimmed, len(lexed))
     if unsigned != trimmed:
         is_valid = len(lexed) == 1 and lexed[0].kind is TokenKind.NUMBER
     elif len(lexed) == 2:
@@ -238,6 +267,25 @@ def _single(reference: _Reference, value: str) -> _Edit:
     if not (is_whole and is_valid):
         raise _refused(reference, "is not one literal or one identifier")
     return _Edit(reference, trimmed, len(lexed) + (unsigned != trimmed))
+
+
+def _is_path_or_call(lexed: Sequence[Token]) -> bool:
+    """Tests whether a value is a qualified name, or a name and what is in parentheses behind it: one operand."""
+    names = (TokenKind.WORD, TokenKind.IDENTIFIER)
+    index = 0
+    while index + 2 < len(lexed) and lexed[index + 1].is_operator("."):
+        index += 2
+    is_path = all(token.kind in names and not token.is_word(*_RESERVED) for token in lexed[: index + 1 : 2])
+    if not is_path or len(lexed) == 1:
+        return False
+    if index + 1 == len(lexed):
+        return True
+    depth = 0
+    for position, token in enumerate(lexed[index + 1 :], start=index + 1):
+        depth += token.is_operator("(") - token.is_operator(")")
+        if token.kind is TokenKind.PARAMETER or token.is_operator(";") or (not depth and position < len(lexed) - 1):
+            return False
+    return depth == 0 and lexed[-1].is_operator(")")
 
 
 def _refused(reference: _Reference, reason: str) -> ProgrammingError:
