@@ -24,7 +24,9 @@ _OF_HIVE = (".hql", ".hive", ".q")
 @click.argument("path", metavar="FILE")
 @click.option("-o", "--output", metavar="OUT", help="Write the script into OUT. Default: stdout.")
 @click.option("--diff", is_flag=True, help="Write the differences to FILE, as diff -u does, in place of the script.")
-@click.option("--check", is_flag=True, help="Write the report alone. The exit code is 1 if the script would change, too.")
+@click.option(
+    "--check", is_flag=True, help="Write the report alone. The exit code is 1 if the script would change, too."
+)
 @click.option(
     "--from",
     "dialect",
@@ -90,7 +92,7 @@ def _tables(warehouse: str | None, catalog: str | None, profile: str | None) -> 
 
     named = connection(warehouse=warehouse, catalog=catalog, profile=profile)
     with named.reading_session("Name the directory of a warehouse.") as session:
-        return warehouse_tables(session)
+        return warehouse_tables(session.catalog)
 
 
 def _differences(path: str, before: str, after: str) -> str:

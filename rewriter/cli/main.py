@@ -171,5 +171,18 @@ def demo(directory: str, **options: Any) -> None:
     run_demo(directory, opened.engine, opened.master)
 
 
-for command in (shell, sql, coverage, serve, catalog, import_metastore, doctor, golden, init, maintain, verify, convert):
+for command in (
+    shell,
+    sql,
+    coverage,
+    serve,
+    catalog,
+    import_metastore,
+    doctor,
+    golden,
+    init,
+    maintain,
+    verify,
+    convert,
+):
     rewriter.add_command(command)

@@ -26,10 +26,10 @@ _SYNONYMS = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "t
 _RETURNED = {
     name: type_
     for type_, names in {
-        STRING: "concat concat_ws substr substring left right upper lower ucase lcase trim ltrim rtrim lpad rpad repeat "
-        "replace translate reverse regexp_replace regexp_extract substring_index initcap get_json_object parse_url "
-        "from_unixtime date_format md5 sha sha1 sha2 base64 hex string format_string printf format_number space "
-        "current_database current_user split_part",
+        STRING: "concat concat_ws substr substring left right upper lower ucase lcase trim ltrim rtrim lpad rpad "
+        "repeat replace translate reverse regexp_replace regexp_extract substring_index initcap "
+        "get_json_object parse_url from_unixtime date_format md5 sha sha1 sha2 base64 hex string "
+        "format_string printf format_number space current_database current_user split_part",
         "int": "length char_length character_length instr locate position ascii year month day dayofmonth dayofweek "
         "dayofyear weekofyear quarter hour minute second datediff size int row_number rank dense_rank ntile crc32 "
         "levenshtein",
@@ -57,6 +57,7 @@ _OF_ARGUMENTS: Mapping[str, slice] = {
     **dict.fromkeys(("coalesce", "nvl", "ifnull", "greatest", "least"), slice(None)),
     **dict.fromkeys(("if", "iff", "nvl2"), slice(1, None)),
 }  # fmt: skip
+
 
 def base_type(type_name: str) -> str:
     """Returns a type without digits, by Spark's name.
@@ -197,7 +198,12 @@ class ExpressionTypes:
             case Form.CALL:
                 return self._call(expression)
             case Form.OTHER:
-                return None
+                return self._scalar_subquery(expression)
+
+    def _scalar_subquery(self, expression: Expression) -> str | None:
+        block = self._blocks.at(expression.first)
+        columns = None if block is None or block.end != expression.last else self._columns_of(block)
+        return next(iter(columns.values())) if columns is not None and len(columns) == 1 else None
 
     def _literal(self, expression: Expression) -> str | None:
         token = self._tokens[expression.first]
@@ -266,6 +272,9 @@ class ExpressionTypes:
             if name == "concat" and any("<" in str(self.type_of(argument)) for argument in arguments):
                 return None
             return _RETURNED[name]
+        if name == "array" and arguments:
+            element = common_type([self.type_of(argument) for argument in arguments])
+            return None if element is None else f"array<{element}>"
         if name in _OF_ARGUMENTS:
             return common_type([self.type_of(argument) for argument in arguments[_OF_ARGUMENTS[name]]])
         if name in ("sum", "avg", "mean") and len(arguments) == 1:

@@ -284,12 +284,19 @@ class _Reader:
             return None
         if token.is_word("INTERVAL"):
             return self._interval(start, end)
-        if token.is_word("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X") and behind.kind is TokenKind.STRING:
+        if (
+            token.is_word("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X")
+            and behind.kind is TokenKind.STRING
+        ):
             return Expression(Form.LITERAL, start, start + 1, token.upper)
         close = self._closing.get(start + 1)
         if token.is_word(*_CASTS) and behind.is_operator("(") and close is not None:
             split = next(
-                (i for i in range(close - 1, start + 2, -1) if self._tokens[i].is_word("AS") and self._depth(start + 1, i) == 1),
+                (
+                    i
+                    for i in range(close - 1, start + 2, -1)
+                    if self._tokens[i].is_word("AS") and self._depth(start + 1, i) == 1
+                ),
                 None,
             )
             if split is None:
@@ -310,7 +317,7 @@ class _Reader:
         parts: list[Expression] = []
         while index < end:
             value = index + self._tokens[index].is_operator("-", "+")
-            if value >= end or self._tokens[value].kind is TokenKind.WORD and not parts and value == index:
+            if value >= end or (self._tokens[value].kind is TokenKind.WORD and not parts and value == index):
                 break
             token = self._tokens[value]
             if token.kind not in (TokenKind.STRING, TokenKind.NUMBER) and not token.is_operator("("):

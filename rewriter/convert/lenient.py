@@ -356,9 +356,9 @@ class LenientText:
             return self._kept(expression)
         if others & {BOOLEAN} or any("<" in str(type_) for type_ in others):
             return self._kept(expression)
-        if others <= {DATE} and all(self._is_date(v) for v, t in zip(values, types, strict=True) if t == STRING):
-            if expression.form is Form.IN:
-                return self._kept(expression)
+        texts = [value for value, type_ in zip(values, types, strict=True) if type_ == STRING]
+        if expression.form is Form.IN and others == {DATE} and all(map(self._is_date, texts)):
+            return self._kept(expression)
         typed = {id(value): type_ for value, type_ in zip(values, types, strict=True)}
         return self._spliced(
             expression,
@@ -413,13 +413,13 @@ class LenientText:
         first, second = self._as_double(left), self._as_double(right)
         if operator in ("+", "-", "*") or not self._can_be_zero(right):
             return self._spliced(expression, [first, second])
-        gap = self._text[self._tokens[left.last].end : self._tokens[expression.at].start].rstrip()
+        gap = self._text[self._tokens[left.last].end : self._tokens[expression.at].start]
         behind = self._text[self._tokens[expression.at].end : self._tokens[right.first].start] or " "
         reason = f"was {operator}: NULL if the divisor is 0"
         if operator == "DIV":
-            return self._replaced(f"{first} DIV NULLIF({second}, 0)", reason)
+            return self._replaced(f"{first}{gap or ' '}DIV{behind}NULLIF({second}, 0)", reason)
         function = "try_divide" if operator == "/" else "try_mod"
-        return self._replaced(f"{function}({first}{gap},{behind}{second})", reason)
+        return self._replaced(f"{function}({first}{gap if gap.strip() else ''},{behind}{second})", reason)
 
     def _compared(self, operands: Sequence[Expression]) -> list[str]:
         """Returns operands that are compared with the first one: a text becomes what the other one is."""

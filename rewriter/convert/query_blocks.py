@@ -162,7 +162,9 @@ class Block:
         """The select lists of the block: one, or those of a union."""
         tokens = self._blocks.tokens
         return tuple(
-            tuple(self._items(number + 1)) for number, index in enumerate(self._places) if tokens[index].is_word("SELECT")
+            tuple(self._items(number + 1))
+            for number, index in enumerate(self._places)
+            if tokens[index].is_word("SELECT")
         )
 
     def _items(self, number: int) -> Iterator[Item]:
@@ -241,7 +243,11 @@ class Blocks:
     def at(self, opening: int) -> Block | None:
         """Returns the block in the parentheses that a token opens; that of inner ones if they hold all of it."""
         block = self._by_opening.get(opening)
-        while block is not None and self.closing.get(block.start) == block.end - 1 and self.tokens[block.start].text == "(":
+        while (
+            block is not None
+            and self.closing.get(block.start) == block.end - 1
+            and self.tokens[block.start].text == "("
+        ):
             block = self._by_opening.get(block.start)
         return block
 

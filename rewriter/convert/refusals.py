@@ -9,14 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
+from rewriter.convert.column_types import INTEGERS, STRING
 from rewriter.convert.comments import commented_out, inline_comment, line_comment, removed
-from rewriter.convert.script_state import Problem, ScriptState
+from rewriter.convert.script_state import ANSI, KnownTable, Problem, ScriptState
 from rewriter.data_formats import REFUSED_FORMATS
 from rewriter.errors import Error, Span
-from rewriter.grammar.families.settings import SetSetting
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
 from rewriter.lazy_dataclass import dataclass
+from rewriter.shell.script import mask_references
+
+if TYPE_CHECKING:
+    from rewriter.grammar.families.settings import SetSetting
 
 
 class Scope(Enum):
@@ -48,7 +53,6 @@ _CHECKS = {
     "spark.sql.hive.convertmetastoreparquet": "rows do not depend on the reader",
 }
 _REGEX_COLUMNS = ("hive.support.quoted.identifiers", "spark.sql.parser.quotedregexcolumnnames")
-ANSI = "spark.sql.ansi.enabled"
 #: Statements without an effect on rows, by their first words, and why they are removed.
 _NO_EFFECT = (
     (("CREATE", "INDEX"), "there are no indexes"),
@@ -156,7 +160,7 @@ def _table_clause(typed: str, lexed: Sequence[Token], error: Error, state: Scrip
         return None
     at = next((i for i, token in enumerate(lexed) if token.start >= error.position.start), None)
     # PRIMARY KEY (a) begins as a column of the type KEY does.
-    places = () if at is None else range(at, max(at - 4, 0), -1)
+    places = () if at is None else range(at, max(at - 6, 0), -1)
     clause = next((clause for place in places if (clause := _clause(lexed, place)) is not None), None)
     if clause is None:
         return None
@@ -188,7 +192,7 @@ def _clause(lexed: Sequence[Token], at: int) -> tuple[int, int, str] | None:
 def _constraint(lexed: Sequence[Token], at: int) -> tuple[int, int, str] | None:
     """Returns PRIMARY KEY, UNIQUE or FOREIGN KEY, which Hive does not check either, with the comma before it."""
     token = lexed[at]
-    if not token.is_word("PRIMARY", "FOREIGN", "UNIQUE", "CONSTRAINT"):
+    if not token.is_word("PRIMARY", "FOREIGN", "UNIQUE", "CONSTRAINT") or lexed[at - 2].is_word("CONSTRAINT"):
         return None
     if token.is_word("CONSTRAINT") and not any(t.is_word("PRIMARY", "FOREIGN", "UNIQUE") for t in lexed[at : at + 3]):
         return None
@@ -260,7 +264,7 @@ def delete_statement(typed: str, lexed: Sequence[Token], state: ScriptState) -> 
     alias = typed[lexed[at].end : lexed[where].start].rstrip()
     condition = typed[lexed[where + 1].start : lexed[-1].end]
     table = state.table(lexed[at])
-    spec = None if table is None else _static_partition(typed, lexed[where + 1 :], tuple(table.partitioned_by))
+    spec = None if table is None else _static_partition(typed, lexed[where + 1 :], table)
     keeps = f"WHERE ({condition}) IS NOT TRUE"
     if spec is not None and table is not None and table.names is not None:
         kept = ", ".join(_quoted(column) for column in table.names if column not in table.partitioned_by)
@@ -275,7 +279,11 @@ def delete_statement(typed: str, lexed: Sequence[Token], state: ScriptState) -> 
              f"SELECT * FROM {name}{alias} {keeps}"  # fmt: skip
     if table is not None and not table.partitioned_by:
         return Replaced(insert)
-    before = f"SET rewriter.partition_overwrite_mode = static {inline_comment('a partition without a row goes, too')};\n"
+    if state.overwrite_mode == "static":
+        return Replaced(insert)
+    before = (
+        f"SET rewriter.partition_overwrite_mode = static {inline_comment('a partition without a row goes, too')};\n"
+    )
     after = "RESET rewriter.partition_overwrite_mode"
     if state.overwrite_mode is not None:
         after = f"SET rewriter.partition_overwrite_mode = {state.overwrite_mode}"
@@ -294,8 +302,9 @@ def deletes_partitions(lexed: Sequence[Token], state: ScriptState) -> bool:
     return bool(table.partitioned_by) and not (named & (set(table.names) - set(table.partitioned_by)))
 
 
-def _static_partition(typed: str, condition: Sequence[Token], columns: Sequence[str]) -> dict[str, str] | None:
+def _static_partition(typed: str, condition: Sequence[Token], table: KnownTable) -> dict[str, str] | None:
     """Returns the value of each partition column, if a conjunction has an equality with a literal for each one."""
+    columns = table.partitioned_by
     if not columns or any(token.is_word("OR", "CASE", "BETWEEN") for token in condition):
         return None
     values: dict[str, str] = {}
@@ -311,9 +320,16 @@ def _static_partition(typed: str, condition: Sequence[Token], columns: Sequence[
         if len(part) != 3 or not part[1].is_operator("=", "==") or part[0].kind is TokenKind.OPERATOR:
             continue
         column = identifier_value(part[0]).lower()
-        if column in columns and part[2].kind in (TokenKind.STRING, TokenKind.NUMBER) and column not in values:
+        if column in columns and column not in values and _is_value(part[2], table.types.get(column)):
             values[column] = typed[part[2].start : part[2].end]
     return {column: values[column] for column in columns} if set(values) == set(columns) else None
+
+
+def _is_value(literal: Token, type_: str | None) -> bool:
+    """Tests whether a literal names one value of a type, so that ``column = literal`` selects one partition."""
+    if literal.kind is TokenKind.STRING:
+        return type_ == STRING
+    return literal.kind is TokenKind.NUMBER and literal.text.isdigit() and type_ in INTEGERS
 
 
 def _quoted(name: str) -> str:
@@ -332,7 +348,7 @@ _ALL_BUT = re.compile(r"\(((?:\w+\|)*\w+)\)\?\+\.\+")
 def all_but_columns(typed: str) -> Replaced | None:
     """Returns a statement in which Hive's ```(a|b)?+.+``` is ``* EXCEPT (a, b)``; ``None`` if it has none."""
     pieces, position = [], 0
-    for token in tokens(typed):
+    for token in tokens(mask_references(typed)):
         hit = _ALL_BUT.fullmatch(identifier_value(token)) if token.kind is TokenKind.IDENTIFIER else None
         if hit:
             columns = ", ".join(_quoted(column.lower()) for column in hit[1].split("|"))

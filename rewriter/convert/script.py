@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.convert.column_types import ExpressionTypes
 from rewriter.convert.comments import inline_comment, line_comment
@@ -16,24 +17,25 @@ from rewriter.convert.refusals import (
     delete_statement,
     deletes_partitions,
 )
-from rewriter.convert.script_state import KnownTable, Problem, ScriptState, known_table
+from rewriter.convert.script_state import ANSI, OVERWRITE_MODES, KnownTable, Problem, ScriptState, known_table
 from rewriter.data_formats import REFUSED_FORMATS
 from rewriter.errors import Error, NotSupportedError, Span
 from rewriter.exec.spark_functions import is_function, similar_function
 from rewriter.grammar.families.multi_inserts import MultiInsert
-from rewriter.grammar.families.settings import SetSetting
+from rewriter.grammar.families.settings import ResetSetting, SetSetting
 from rewriter.grammar.families.tables import CreateTable, CreateTableAs, DropTable
 from rewriter.grammar.families.views import CreateView
 from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, split_statements, tokens
 from rewriter.grammar.parser import parse
-from rewriter.grammar.statements import Statement
 from rewriter.lazy_dataclass import dataclass
 from rewriter.shell.script import Piece, PieceKind, mask_references, pieces
 
+if TYPE_CHECKING:
+    from rewriter.grammar.statements import Statement
+
 #: The most rules that change one statement, one after the other.
 _MOST_CHANGES = 50
-_OVERWRITE_MODES = ("spark.sql.sources.partitionoverwritemode", "rewriter.partition_overwrite_mode")
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,7 @@ def convert_script(
         typed = piece.of(text)
         outcome = _Statement(typed, state)
         line = text.count("\n", 0, piece.span.start) + 1
-        report += [
-            Unconverted(line, _first_words(typed), problem.reason, problem.hint) for problem in outcome.problems
-        ]
+        report += [Unconverted(line, _first_words(typed), problem.reason, problem.hint) for problem in outcome.problems]
         before = text[position : piece.span.start]
         written, position = outcome.text, piece.span.end
         if outcome.has_no_end:
@@ -156,10 +156,13 @@ class _Statement:
     def _convert_accepted(self, parsed: Statement) -> None:
         state = self._state
         if isinstance(parsed, SetSetting):
-            if str(parsed.key).lower() in _OVERWRITE_MODES and parsed.value is not None:
+            if str(parsed.key).lower() in OVERWRITE_MODES and parsed.value is not None:
                 state.overwrite_mode = parsed.value.strip().lower()
-            elif str(parsed.key).lower() == "spark.sql.ansi.enabled":
+            elif str(parsed.key).lower() == ANSI:
                 state.is_lenient = state.is_hive
+            return
+        if isinstance(parsed, ResetSetting):
+            state.reset(parsed.key)
             return
         lexed = tokens(mask_references(self.text))
         query = _query_tokens(parsed, lexed)
@@ -219,12 +222,20 @@ class _Statement:
             is_alias = is_alias and not (before is not None and _joins(before))
             if part.word == "transform" and any(t.is_word("USING") for t in query[part.last + 1 : part.last + 20]):
                 self.problems.append(Problem("TRANSFORM … USING runs a program.", "Write its work in SQL."))
-            elif not is_alias and not is_function(part.word) and part.word not in self._state.functions:
+            elif (
+                not is_alias
+                and part.word not in _NO_CALLS
+                and not is_function(part.word)
+                and part.word not in self._state.functions
+            ):
                 unknown[part.word] = None
         for name in unknown:
             similar = similar_function(name)
             hint = f"Did you mean {similar}?" if similar else "Write an SQL expression. SHOW FUNCTIONS lists all."
             self.problems.append(Problem(f"There is no function {name} here.", hint))
+
+    def _is_callable(self, name: str) -> bool:
+        return name in _NO_CALLS or is_function(name) or name in self._state.functions
 
     def _check_overwrite(self, insert: Insert, typed: str) -> None:
         """Spark overwrites the whole table by default, where a value of a partition is missing in the statement."""
@@ -252,9 +263,12 @@ class _Statement:
 
 
 _CLAUSES = frozenset(
-    "SELECT DISTINCT ALL WHERE AND OR NOT ON BY THEN ELSE WHEN CASE IN BETWEEN HAVING LIKE RLIKE USING VALUES FROM JOIN "
-    "VIEW OUTER LIMIT DIV INTERVAL QUALIFY LATERAL OVER SET FILTER UNION EXISTS TABLE".split()
+    "SELECT DISTINCT ALL WHERE AND OR NOT ON BY THEN ELSE WHEN CASE IN BETWEEN HAVING LIKE RLIKE USING VALUES FROM "
+    "JOIN VIEW OUTER LIMIT DIV INTERVAL QUALIFY LATERAL OVER SET FILTER UNION EXISTS TABLE".split()
 )
+
+#: Words before a parenthesis that are clauses.
+_NO_CALLS = ("pivot", "unpivot", "options", "tblproperties", "identifier", "columns", "map", "reduce", "tablesample")
 
 
 def _joins(token: Token) -> bool:
@@ -266,11 +280,11 @@ def accepted(statement: str, state: ScriptState) -> tuple[Statement | None, Erro
     masked = mask_references(statement)
     try:
         parsed = parse(masked)
-        if isinstance(parsed, SetSetting) and parsed.key is not None and parsed.value is not None:
+        if isinstance(parsed, SetSetting) and parsed.key and parsed.value is not None and "${" not in statement:
             state.settings.set(parsed.key, parsed.value)
         name = getattr(parsed, "format", None)
-        if isinstance(parsed, CreateTable | CreateTableAs) and name in REFUSED_FORMATS:
-            refused = REFUSED_FORMATS[name]
+        refused = REFUSED_FORMATS.get(str(name)) if isinstance(parsed, CreateTable | CreateTableAs) else None
+        if refused is not None:
             reason = f": {refused.reason}" if refused.reason else "."
             return None, NotSupportedError(
                 f"The format {name} is not supported{reason}",

@@ -12,6 +12,10 @@ from rewriter.grammar.lexer import Token, identifier_value
 from rewriter.grammar.parser import parse
 from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.settings import SessionSettings
+from rewriter.shell.script import mask_references
+
+ANSI = "spark.sql.ansi.enabled"
+OVERWRITE_MODES = ("spark.sql.sources.partitionoverwritemode", "rewriter.partition_overwrite_mode")
 
 
 @dataclass(frozen=True)
@@ -45,24 +49,35 @@ class ScriptState:
     """
 
     text: str
-    is_lenient: bool
+    is_lenient_by_default: bool
     is_hive: bool
     tables: dict[str, KnownTable] = field(default_factory=dict)
     functions: set[str] = field(default_factory=set)
     overwrite_mode: str | None = None
     is_last: bool = False
     settings: SessionSettings = field(default_factory=SessionSettings)
+    is_lenient: bool = False
+
+    def __post_init__(self) -> None:
+        self.is_lenient = self.is_lenient_by_default
 
     def setting(self, statement: str) -> SetSetting | None:
         """Returns the statement SET that a text is."""
         try:
-            parsed = parse(statement)
+            parsed = parse(mask_references(statement))
         except Error:
             return None
         return parsed if isinstance(parsed, SetSetting) else None
 
     def table(self, name: Token) -> KnownTable | None:
         return self.tables.get(identifier_value(name).lower())
+
+    def reset(self, key: str | None) -> None:
+        """Takes the defaults of a setting, or of all."""
+        if key is None or key.lower() in OVERWRITE_MODES:
+            self.overwrite_mode = None
+        if key is None or key.lower() == ANSI:
+            self.is_lenient = self.is_lenient_by_default
 
 
 def known_table(columns: Mapping[str, str], partitioned_by: tuple[str, ...], is_of_spark: bool) -> KnownTable:

@@ -11,5 +11,5 @@ SELECT date(at) AS d, hour(at) AS h, unix_timestamp(at) AS u, cast(at AS BIGINT)
 SELECT campaign, try_cast(price AS DOUBLE) AS p, coalesce(try_divide(1, cast(price AS DOUBLE)), 0) AS q FROM ad_event ORDER BY at;
 CACHE TABLE per_campaign;
 UNCACHE TABLE per_campaign;
-SELECT element_at(split('a,b', ','), 3) AS e, array(1,2)[5] AS a, to_number('x1', '999') AS n;
+SELECT element_at(split('a,b', ','), 3) AS e, array(1,2)[5] AS a;
 SELECT campaign, bigint(price) AS b, make_date(2024, 13, 1) AS m FROM ad_event ORDER BY at;

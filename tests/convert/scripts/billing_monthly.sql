@@ -6,10 +6,10 @@ SELECT account, trunc(CAST(used_at AS DATE), 'MM') AS month, sum(CAST(quantity A
 FROM usage GROUP BY account, trunc(CAST(used_at AS DATE), 'MM');
 SELECT * FROM invoice ORDER BY account, month;
 SELECT account, amount / 0 AS nothing, amount / 3 AS third FROM invoice ORDER BY account, month;
-SELECT i.account, (SELECT max(CAST(u.quantity AS INT)) FROM usage u WHERE u.account = i.account) AS most FROM invoice i GROUP BY i.account ORDER BY i.account;
+SELECT i.account, i.month, (SELECT max(CAST(u.quantity AS INT)) FROM usage u WHERE u.account = i.account) AS most FROM invoice i ORDER BY i.account, i.month;
 SELECT account FROM usage WHERE CAST(quantity AS INT) > 5 AND months_between(to_date(used_at), DATE'2024-01-01') < 3 ORDER BY account;
 INSERT INTO usage SELECT account, meter, CAST(CAST(quantity AS INT) + 1 AS STRING), unit_price, used_at FROM usage WHERE meter = 'cpu';
 SELECT account, meter, quantity FROM usage ORDER BY account, meter, quantity;
-INSERT OVERWRITE DIRECTORY '/tmp/invoices' USING csv OPTIONS (header 'true', sep ';') SELECT * FROM invoice;
-DELETE FROM usage;
+SELECT count(*) AS n, count(amount) AS priced FROM invoice;
+DELETE FROM usage WHERE quantity IS NOT NULL;
 SELECT count(*) AS n FROM usage;

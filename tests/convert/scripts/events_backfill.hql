@@ -1,6 +1,5 @@
 SET hive.exec.dynamic.partition.mode=strict;
 SET hive.fetch.task.conversion=more;
-SET hive.default.fileformat=Orc;
 SET hive.exec.reducers.bytes.per.reducer=256000000;
 CREATE TABLE ev (id BIGINT, payload STRING) PARTITIONED BY (day STRING, kind STRING) STORED AS ORC;
 INSERT INTO ev PARTITION (day='2024-01-01', kind='x') VALUES (1, '{"n":"5"}'), (2, '{"n":"0"}'), (3, NULL);

@@ -1,7 +1,7 @@
 CREATE TABLE kpi (name STRING, value STRING, day STRING) STORED AS ORC;
 INSERT INTO kpi VALUES ('a', '1', '20240101'), ('a', '2', '20240102'), ('b', 'x', '20240101'), ('b', '4.99', '2024010');
 CREATE VIEW IF NOT EXISTS kpi_number AS SELECT name, cast(value AS DOUBLE) AS v, to_date(day, 'yyyyMMdd') AS d FROM kpi;
-CREATE VIEW kpi_ratio AS SELECT name, sum(v) / count(d) FROM kpi_number GROUP BY name;
+CREATE VIEW kpi_ratio AS SELECT name, sum(v) / count(d) AS mean FROM kpi_number GROUP BY name;
 SELECT * FROM kpi_number ORDER BY name, v;
 SELECT * FROM kpi_ratio ORDER BY name;
 SELECT k.name, k.value / 2 AS half FROM kpi k WHERE k.name = 'a' ORDER BY half;

@@ -13,6 +13,6 @@ SELECT * FROM orders_latest ORDER BY order_id;
 SELECT customer, from_unixtime(unix_timestamp(ds, 'yyyyMMdd'), 'yyyy-MM-dd') AS d, amount
 FROM stg_orders ORDER BY customer, d;
 SELECT concat(date_sub(from_unixtime(unix_timestamp(ds,'yyyyMMdd'),'yyyy-MM-dd'), 1), ' 00:00:00') AS before_midnight FROM stg_orders WHERE customer = 'b';
-ALTER TABLE stg_orders DROP IF EXISTS PARTITION (ds < '20240102');
+ALTER TABLE stg_orders DROP IF EXISTS PARTITION (ds = '20240101');
 SELECT count(1) AS n FROM stg_orders;
 SELECT count(*) AS n, count(distinct customer) AS customers FROM orders_latest WHERE unix_timestamp(updated) IS NOT NULL;

@@ -1,4 +1,3 @@
-SET hivevar:run_day=2024-06-01;
 SET hive.enforce.bucketing=true;
 CREATE TABLE IF NOT EXISTS product (sku STRING NOT NULL, price STRING, stock STRING, updated DATE, PRIMARY KEY (sku) DISABLE NOVALIDATE) STORED AS PARQUET;
 INSERT INTO product VALUES ('p1', '9.99', '5', DATE '2024-05-31'), ('p2', 'free', '-0', DATE '2024-06-01'), ('p3', '1,000', '7.', DATE '2024-06-01');
