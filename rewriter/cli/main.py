@@ -20,6 +20,7 @@ import click
 from rewriter import __version__
 from rewriter.cli.catalog import catalog
 from rewriter.cli.connection import connection, connection_options, debug_option, engine_options
+from rewriter.cli.convert import convert
 from rewriter.cli.coverage import coverage
 from rewriter.cli.default_group import DefaultGroup
 from rewriter.cli.doctor import doctor
@@ -170,5 +171,18 @@ def demo(directory: str, **options: Any) -> None:
     run_demo(directory, opened.engine, opened.master)
 
 
-for command in (shell, sql, coverage, serve, catalog, import_metastore, doctor, golden, init, maintain, verify):
+for command in (
+    shell,
+    sql,
+    coverage,
+    serve,
+    catalog,
+    import_metastore,
+    doctor,
+    golden,
+    init,
+    maintain,
+    verify,
+    convert,
+):
     rewriter.add_command(command)

@@ -71,10 +71,11 @@ def partition_condition(
     fixed = _fixed(select, table, text)
     if row_column is not None:
         return PartitionCondition(row_column=row_column, fixed=fixed)
-    edits = cache(partial(now_edits, text, Constants(settings.now, parameters), calendar, set(columns), False))
+    constants = Constants(settings.now, parameters, calendar)
+    edits = cache(partial(now_edits, text, constants, calendar, set(columns), False))
     _check_values(condition, text, edits(), calendar, where)
     block = Block(select, select, (), (OtherSource(shown, columns),))
-    pruner = Pruner(text, (block,), parameters, edits, Pushdown(text.nodes))
+    pruner = Pruner(text, (block,), parameters, edits, constants, Pushdown(text.nodes))
     reference = TableReference(relation, table, Span(0, 0), None)
     nodes = outer_nodes(condition)
     if not any(isinstance(node, exp.Column) for node in nodes):

@@ -12,12 +12,12 @@ from itertools import chain
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
-from rewriter.exec.duckdb.own_decimals import decimal_columns
-from rewriter.exec.sql_types import duckdb_type
-from rewriter.exec.translate.decimals import DecimalOperation, decimal_function
 from rewriter.exec.duckdb.hash_functions import HASH_FUNCTIONS
 from rewriter.exec.duckdb.number_texts import double_texts, float_texts
+from rewriter.exec.duckdb.own_decimals import decimal_columns
 from rewriter.exec.duckdb.text_functions import TEXT_FUNCTIONS
+from rewriter.exec.sql_types import duckdb_type
+from rewriter.exec.translate.decimals import DecimalOperation, decimal_function
 from rewriter.exec.translate.duckdb_macros import macros
 
 if TYPE_CHECKING:

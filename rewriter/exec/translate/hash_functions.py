@@ -36,7 +36,7 @@ def _hash(macro: str, type_: SqlType) -> Translation:
 
 def _hashed_value(value: Typed) -> tuple[str, str] | None:
     """Returns the kind of a value that is hashed, and its SQL; ``None`` for a type that DuckDB does not hash."""
-    if value.type.is_integer and value.type != BIGINT or value.type == BOOLEAN:
+    if (value.type.is_integer and value.type != BIGINT) or value.type == BOOLEAN:
         return "ints", plain_cast(value.sql, INT)
     if value.type == BIGINT:
         return "longs", value.sql

@@ -12,7 +12,6 @@ from rewriter.exec.sql_types import (
     DATE,
     INT,
     INTERVAL_UNITS,
-    STRING,
     TIMESTAMP,
     TINYINT,
     VOID,

@@ -1,0 +1,14 @@
+SET hive.exec.dynamic.partition.mode=strict;
+SET hive.fetch.task.conversion=more;
+SET hive.exec.reducers.bytes.per.reducer=256000000;
+CREATE TABLE ev (id BIGINT, payload STRING) PARTITIONED BY (day STRING, kind STRING) STORED AS ORC;
+INSERT INTO ev PARTITION (day='2024-01-01', kind='x') VALUES (1, '{"n":"5"}'), (2, '{"n":"0"}'), (3, NULL);
+INSERT OVERWRITE TABLE ev PARTITION (day='2024-01-02', kind) SELECT id, payload, kind FROM ev WHERE day='2024-01-01' CLUSTER BY id;
+SELECT day, kind, id, 10 / cast(get_json_object(payload, '$.n') AS INT) AS r FROM ev ORDER BY day, id;
+SELECT day, (sum(cast(get_json_object(payload, '$.n') AS INT)) + 1) / (count(*) - 3) AS odd FROM ev GROUP BY day ORDER BY day;
+SELECT grouping__id, day, count(*) AS n FROM ev GROUP BY day, kind GROUPING SETS ((day), (day, kind));
+SELECT day, id FROM ev WHERE id NOT IN (SELECT id FROM ev WHERE kind = 'y') AND cast(day AS DATE) >= '2024-01-01' ORDER BY day, id;
+ALTER TABLE ev ADD IF NOT EXISTS PARTITION (day='2024-01-09', kind='z');
+ALTER TABLE ev PARTITION (day='2024-01-01', kind='x') CONCATENATE;
+ALTER TABLE ev SET TBLPROPERTIES ('auto.purge'='true');
+SHOW CREATE TABLE ev;

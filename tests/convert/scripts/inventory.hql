@@ -1,0 +1,16 @@
+set hive.exec.parallel=true;
+set hive.groupby.skewindata=true;
+DROP TABLE IF EXISTS inv;
+CREATE TABLE inv (wh STRING, sku STRING, qty INT) PARTITIONED BY (dt STRING) STORED AS ORC;
+INSERT INTO inv PARTITION (dt='2024-09-01') VALUES ('n','a',3),('n','b',0),('s','a',1);
+INSERT INTO inv PARTITION (dt='2024-09-02') VALUES ('n','a',2),('s',NULL,NULL);
+INSERT OVERWRITE TABLE inv PARTITION (dt='2024-09-03') IF NOT EXISTS SELECT 'n', 'c', 4 UNION ALL SELECT 's', 'a', 9;
+DELETE FROM inv WHERE qty = 0;
+DELETE FROM inv WHERE dt = '2024-09-02' AND sku = 'a';
+DELETE FROM inv i WHERE i.wh = 's' AND i.qty > 0;
+SELECT dt, wh, sku, qty FROM inv ORDER BY dt, wh, sku;
+SELECT a.wh, a.qty / b.qty AS rate FROM inv a JOIN inv b ON a.wh = b.wh AND a.dt > b.dt ORDER BY a.wh, rate;
+LOCK TABLE inv SHARED;
+UNLOCK TABLE inv;
+SHOW PARTITIONS inv;
+DESCRIBE inv;

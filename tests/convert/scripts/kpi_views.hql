@@ -1,0 +1,13 @@
+CREATE TABLE kpi (name STRING, value STRING, day STRING) STORED AS ORC;
+INSERT INTO kpi VALUES ('a', '1', '20240101'), ('a', '2', '20240102'), ('b', 'x', '20240101'), ('b', '4.99', '2024010');
+CREATE VIEW IF NOT EXISTS kpi_number AS SELECT name, cast(value AS DOUBLE) AS v, to_date(day, 'yyyyMMdd') AS d FROM kpi;
+CREATE VIEW kpi_ratio AS SELECT name, sum(v) / count(d) AS mean FROM kpi_number GROUP BY name;
+SELECT * FROM kpi_number ORDER BY name, v;
+SELECT * FROM kpi_ratio ORDER BY name;
+SELECT k.name, k.value / 2 AS half FROM kpi k WHERE k.name = 'a' ORDER BY half;
+SELECT name, cast(cast(value AS DOUBLE) AS INT) AS i, cast(value AS INT) AS j FROM kpi ORDER BY name, value;
+ALTER VIEW kpi_ratio AS SELECT name, max(v) / min(v) AS spread FROM kpi_number GROUP BY name;
+SELECT * FROM kpi_ratio ORDER BY name;
+CREATE INDEX kpi_idx ON TABLE kpi (name) AS 'COMPACT' WITH DEFERRED REBUILD;
+GRANT SELECT ON TABLE kpi TO ROLE analyst;
+DROP VIEW kpi_ratio;

@@ -1,0 +1,13 @@
+add file /opt/scripts/parse.py;
+set hive.map.aggr=false;
+CREATE TABLE rawlog (line STRING) STORED AS TEXTFILE;
+INSERT INTO rawlog VALUES ('2024-07-01T00:00:01 INFO id=1 ms=12'), ('2024-07-01T00:00:02 WARN id=2 ms='), ('garbage'), (NULL);
+SELECT regexp_extract(line, '^([^ ]+) ([A-Z]+)', 2) AS level, cast(regexp_extract(line, 'ms=([0-9]*)', 1) AS INT) AS ms FROM rawlog ORDER BY level, ms;
+SELECT to_date(substr(line, 1, 10)) AS d, hour(substr(line, 1, 19)) AS h, unix_timestamp(substr(line, 1, 19), "yyyy-MM-dd'T'HH:mm:ss") AS u FROM rawlog ORDER BY u;
+SELECT count(*) AS n, sum(length(line)) / sum(cast(regexp_extract(line, 'ms=([0-9]*)', 1) AS INT)) AS r FROM rawlog;
+SELECT lv, count(*) AS n FROM (SELECT split(line, ' ')[1] AS lv FROM rawlog) x GROUP BY lv ORDER BY lv;
+SELECT reverse(line) AS r, lpad(cast(length(line) AS STRING), 4, '0') AS l FROM rawlog ORDER BY l;
+SELECT parse_it(line) FROM rawlog;
+dfs -rm -r /tmp/rawlog;
+source /opt/scripts/next.hql;
+quit;

@@ -1,0 +1,11 @@
+SET hive.enforce.bucketing=true;
+CREATE TABLE IF NOT EXISTS product (sku STRING NOT NULL, price STRING, stock STRING, updated DATE, PRIMARY KEY (sku) DISABLE NOVALIDATE) STORED AS PARQUET;
+INSERT INTO product VALUES ('p1', '9.99', '5', DATE '2024-05-31'), ('p2', 'free', '-0', DATE '2024-06-01'), ('p3', '1,000', '7.', DATE '2024-06-01');
+SELECT sku, cast(price AS DECIMAL(8,2)) AS price, cast(stock AS SMALLINT) AS stock FROM product ORDER BY sku;
+SELECT sku, cast(price AS FLOAT) AS price, boolean(stock) AS any_stock, int(stock) AS n, double(price) AS d FROM product ORDER BY sku;
+SELECT CAST(updated AS TIMESTAMP) AS t, CAST(updated AS STRING) AS s, cast(sku AS VARCHAR(2)) AS v FROM product ORDER BY s, v;
+UPDATE product SET price = '0' WHERE price = 'free';
+MERGE INTO product AS t USING (SELECT 'p4' AS sku) s ON t.sku = s.sku WHEN NOT MATCHED THEN INSERT (sku) VALUES (s.sku);
+TRUNCATE TABLE product;
+SELECT count(*) AS n FROM product;
+DROP TABLE IF EXISTS product PURGE;

@@ -1,0 +1,11 @@
+set mapreduce.map.memory.mb=4096;
+CREATE TABLE IF NOT EXISTS user_tag (uid BIGINT, tags STRING, props STRING) ROW FORMAT DELIMITED FIELDS TERMINATED BY '\t' STORED AS TEXTFILE;
+INSERT OVERWRITE TABLE user_tag SELECT 1, 'a|b|c', '{"age":"31","city":"Rome"}' UNION ALL SELECT 2, 'a', '{"age":"x"}' UNION ALL SELECT 3, '', NULL;
+SELECT uid, tag FROM user_tag LATERAL VIEW explode(split(tags, '\\|')) t AS tag ORDER BY uid, tag;
+SELECT uid, split(tags, '\\|')[0] AS first_tag, split(tags, '\\|')[1] AS second_tag FROM user_tag ORDER BY uid;
+SELECT uid, cast(get_json_object(props, '$.age') AS INT) AS age, get_json_object(props, '$.city') AS city FROM user_tag ORDER BY uid;
+SELECT tag, concat_ws(',', sort_array(collect_set(cast(uid AS STRING)))) AS uids FROM user_tag LATERAL VIEW OUTER explode(split(tags, '\\|')) t AS tag GROUP BY tag ORDER BY tag;
+SELECT uid, size(split(tags, '\\|')) AS n, instr(tags, 'b') AS at, if(tags = '', 'none', tags) AS shown FROM user_tag ORDER BY uid;
+SELECT uid, nvl(get_json_object(props, '$.city'), 'unknown') AS city, cast('5' AS TINYINT) AS five FROM user_tag ORDER BY uid;
+SELECT TRANSFORM (uid, tags) USING 'python tag.py' AS (uid, tag) FROM user_tag;
+SELECT count(*) AS n FROM user_tag;
