@@ -17,6 +17,7 @@ from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import EngineQuery
 from rewriter.exec.spark.engine import SparkEngine
 from rewriter.grammar.lexer import split_statements
+from rewriter.runtime.text_variables import mask_references
 from rewriter.session import Session
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Difference:
 def statements(script: str) -> list[Statement]:
     text = (HERE / f"{script}.sql").read_text(encoding="utf-8")
     parts = []
-    for span in split_statements(text):
+    for span in split_statements(mask_references(text)):
         before = _BEFORE.match(text, span.start)
         start = before.end() if before else span.start
         if start < span.end:

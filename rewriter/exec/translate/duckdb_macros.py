@@ -228,7 +228,7 @@ _JSON = (
     # DuckDB also reads NaN, infinity and a comma before a closing bracket.
     "rw_odd_json(y) AS regexp_matches(y, ',[ \\t\\r\\n]*[}\\]]') OR "
     "regexp_matches(regexp_replace(y, 'true|false|null', '', 'g'), '[A-DF-Za-df-z]')",
-    "rw_without_strings(x) AS regexp_replace(x, '\"(?:[^\"\\\\]|\\\\.)*\"', '', 'gs')",
+    "rw_without_strings(x) AS regexp_replace(x, '\"(?:[^\"\\\\]|\\\\.)*\"', '_', 'gs')",
     # A text that begins with no bracket is no object or array.
     "rw_json(x, p, r) AS CASE WHEN x IS NULL OR regexp_matches(x, '^[ \\t\\r\\n]*([^ \\t\\r\\n{[]|$)') THEN NULL "
     "WHEN NOT json_valid(x) OR rw_odd_json(rw_without_strings(x)) THEN rw_unsure(x, 'JSON') "
