@@ -13,8 +13,7 @@ from rewriter.exec.translate.decimals import SIGN_DIGITS, DecimalFunction, Decim
 
 #: The most digits of a quotient without its fraction.
 _WHOLE_DIGITS = 39
-_RANGE = "[NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION]"
-_UNSUPPORTED = "[DUCKDB_UNSUPPORTED]"
+_DIVISION = "[DIVIDE_BY_ZERO] Division by zero."
 _BYTES = 16
 
 #: Returns the digits of a result as an integer, of those of the operands.
@@ -31,7 +30,8 @@ def decimal_columns(function: DecimalFunction) -> Callable[[Any, Any], Any]:
     def checked(first: int, second: int) -> int:
         digits = kernel(first, second)
         if not -limit < digits < limit:
-            raise ValueError(f"{_RANGE} {_shown(digits, type_.scale)} does not fit {type_.shown}.")
+            shown = _shown(digits, type_.scale)
+            raise ValueError(f"[NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION] {shown} does not fit {type_.shown}.")
         if is_whole and not -(2**63) <= digits < 2**63:
             raise ValueError(f"[ARITHMETIC_OVERFLOW] overflow: {digits} does not fit BIGINT.")
         return digits
@@ -40,7 +40,7 @@ def decimal_columns(function: DecimalFunction) -> Callable[[Any, Any], Any]:
         try:
             return checked(first, second)
         except ValueError as error:
-            if str(error).startswith(_UNSUPPORTED):
+            if str(error).startswith("[DUCKDB_UNSUPPORTED]"):
                 raise
             return None
 
@@ -107,7 +107,7 @@ def _kernel(function: DecimalFunction) -> _Kernel:
             return _remainder(a, b, function.operation is DecimalOperation.POSITIVE_REMAINDER)
         case DecimalOperation.WHOLE_QUOTIENT:
             first_factor, second_factor = _factors(a, b)
-            return lambda first, second: _whole_quotient(first * first_factor, second * second_factor, "DIVIDE_BY_ZERO")
+            return lambda first, second: _divided(first * first_factor, second * second_factor)
         case DecimalOperation.NEGATIVE:
             return lambda first, _: -_rounded_to_even(first)
         case _:
@@ -131,7 +131,7 @@ def _quotient(shift: int) -> _Kernel:
 
     def kernel(first: int, second: int) -> int:
         if second == 0:
-            raise ValueError("[DIVIDE_BY_ZERO] Division by zero.")
+            raise ValueError(_DIVISION)
         return _rounded(first * numerator_factor, second * denominator_factor)
 
     return kernel
@@ -153,7 +153,9 @@ def _remainder(a: int, b: int, is_positive: bool) -> _Kernel:
     first_factor, second_factor = _factors(a, b)
 
     def remainder(dividend: int, divisor: int) -> int:
-        return dividend - _whole_quotient(dividend, divisor, "REMAINDER_BY_ZERO") * divisor
+        if divisor == 0:
+            raise ValueError("[REMAINDER_BY_ZERO] Division by zero.")
+        return dividend - _whole_quotient(dividend, divisor) * divisor
 
     def kernel(first: int, second: int) -> int:
         divisor = second * second_factor
@@ -163,14 +165,18 @@ def _remainder(a: int, b: int, is_positive: bool) -> _Kernel:
     return kernel
 
 
-def _whole_quotient(dividend: int, divisor: int, zero: str) -> int:
-    """Returns a quotient without its fraction. Java has no result if it does not fit 39 digits and zeros."""
+def _divided(dividend: int, divisor: int) -> int:
     if divisor == 0:
-        raise ValueError(f"[{zero}] Division by zero.")
+        raise ValueError(_DIVISION)
+    return _whole_quotient(dividend, divisor)
+
+
+def _whole_quotient(dividend: int, divisor: int) -> int:
+    """Returns a quotient without its fraction. Java has no result if it does not fit 39 digits and zeros."""
     size = abs(dividend) // abs(divisor)
     surplus = _length(size) - _WHOLE_DIGITS
     if surplus > 0 and size % 10**surplus:
-        raise ValueError(f"{_UNSUPPORTED} A whole quotient of more than 39 digits is not supported on DuckDB.")
+        raise ValueError("[DUCKDB_UNSUPPORTED] A whole quotient of more than 39 digits is not supported on DuckDB.")
     return size if (dividend < 0) is (divisor < 0) else -size
 
 
