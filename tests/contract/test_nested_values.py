@@ -73,7 +73,8 @@ def _random_value(choice: random.Random, type_: SqlType, nulls: float = 0.25) ->
 
 
 _OF_ARRAYS = """{x}|size({x})|get({x}, 1)|try_element_at({x}, -1)|array_distinct({x})|array_compact({x})
-|slice({x}, -2, 2)|transform({x}, e -> e)|transform({x}, (e, i) -> i)|filter({x}, e -> e is not null)|exists({x}, e -> e is null)
+|slice({x}, -2, 2)|transform({x}, e -> e)
+|transform({x}, (e, i) -> i)|filter({x}, e -> e is not null)|exists({x}, e -> e is null)
 |forall({x}, e -> e is not null)|concat({x}, {x})|array_union({x}, {x})|array_except({x}, slice({x}, 1, 1))
 |array_intersect({x}, slice({x}, 1, 1))|sort_array({x})|array_max({x})|cast({x} as string)|array_repeat({x}, 2)
 |array_contains({x}, get({x}, 0))|array_position({x}, get({x}, 1))|array_remove({x}, get({x}, 0))|flatten({x})
