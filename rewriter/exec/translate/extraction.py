@@ -113,7 +113,7 @@ def _bracket(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _element_at(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """Translates ``element_at(a, n)``, counted from 1, or from the end by negative numbers, and ``element_at(m, k)``."""
+    """Translates ``element_at(a, n)``, counted from 1 or, by negative numbers, from the end, and a map's value."""
     first, second = e.arguments(node, 2)
     value, function = e.translate(first, scope), str(e.text.called(node))
     if value.type.name == "map":
