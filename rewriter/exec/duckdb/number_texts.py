@@ -1,8 +1,8 @@
 """DOUBLE and FLOAT as text in Java's notation, for the numbers whose digits are not those of DuckDB by proof.
 
-Java 19 and later print the shortest digits that round to the number, two at least. Java 17 and 18 print others for some
-numbers from 2^53 on (FLOAT: from 2^24 on), and for some powers of two. Both are computed; a number for which they differ
-has no text that holds on every Spark, and is refused.
+Java 19 and later print the shortest digits that round to the number, two at least. Java 17 and 18 print others for
+some numbers from 2^53 on (FLOAT: from 2^24 on), and for some powers of two. Both are computed; a number for which they
+differ has no text that holds on every Spark, and is refused.
 """
 
 from __future__ import annotations

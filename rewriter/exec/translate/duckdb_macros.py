@@ -173,8 +173,8 @@ _TEXTS = (
     "DuckDB.') ELSE y END",
     "rw_scientific(t) AS CASE WHEN starts_with(t, '-') THEN '-' || rw_scientific_digits(substring(t, 2)) "
     "ELSE rw_scientific_digits(t) END",
-    "rw_scientific_digits(t) AS left(t, 1) || '.' || coalesce(nullif(rtrim(substring(replace(t, '.', ''), 2), '0'), ''), "
-    "'0') || 'E' || CAST(instr(t, '.') - 2 AS VARCHAR)",
+    "rw_scientific_digits(t) AS left(t, 1) || '.' || coalesce(nullif(rtrim(substring(replace(t, '.', ''), 2), '0'), "
+    "''), '0') || 'E' || CAST(instr(t, '.') - 2 AS VARCHAR)",
     "rw_time_text(x) AS CASE WHEN x IS NULL OR year(x) BETWEEN 1 AND 9999 THEN CAST(x AS VARCHAR) ELSE "
     "error('[DUCKDB_UNSUPPORTED] A time outside the years 1 to 9999 as text is not supported on DuckDB.') END",
     "rw_formatted(x, y) AS CASE WHEN x IS NULL OR year(x) BETWEEN 1 AND 9999 THEN y ELSE "
@@ -337,6 +337,8 @@ _NUMBERS = (
     "rw_interval(x) AS list_transform([x], lambda v: CASE WHEN v IS NULL OR v BETWEEN CAST('-9223372036854775808' AS "
     "HUGEINT) AND CAST('9223372036854775807' AS HUGEINT) THEN v ELSE error('[INTERVAL_ARITHMETIC_OVERFLOW."
     "WITH_SUGGESTION] The interval has too many microseconds.') END)[1]",
+    "rw_interval_sum(x) AS CASE WHEN x IS NULL OR TRY_CAST(x AS BIGINT) IS NOT NULL THEN CAST(x AS BIGINT) ELSE "
+    "error('[INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION] The interval has too many microseconds.') END",
     "rw_divided_interval(n, d) AS CASE WHEN d = 0 AND n IS NOT NULL THEN error('[INTERVAL_DIVIDED_BY_ZERO] Division by "
     "zero.') ELSE rw_quotient(n, nullif(d, 0)) END",
     # A remainder as PMOD returns it. The sum of a negative remainder and a negative divisor wraps in Java.

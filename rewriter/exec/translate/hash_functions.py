@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
+from typing import TYPE_CHECKING
 
 from rewriter.exec.sql_types import BIGINT, BINARY, BOOLEAN, DATE, INT, STRING, TIMESTAMP, VOID, SqlType
 from rewriter.exec.translate.casts import plain_cast, string_literal
 from rewriter.exec.translate.expressions import Expressions, Scope, Translation, Typed, call, functions
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 #: Spark's seed of the first argument.
 _SEED = 42
@@ -36,7 +39,7 @@ def _hash(macro: str, type_: SqlType) -> Translation:
 
 def _hashed_value(value: Typed) -> tuple[str, str] | None:
     """Returns the kind of a value that is hashed, and its SQL; ``None`` for a type that DuckDB does not hash."""
-    if value.type.is_integer and value.type != BIGINT or value.type == BOOLEAN:
+    if (value.type.is_integer and value.type != BIGINT) or value.type == BOOLEAN:
         return "ints", plain_cast(value.sql, INT)
     if value.type == BIGINT:
         return "longs", value.sql
