@@ -30,6 +30,8 @@ def _doubles(chance: random.Random) -> list[float | None]:
         lambda: chance.uniform(-1, 1) * 10 ** chance.randint(-300, 15),
         lambda: float(chance.randint(-(2**53) + 1, 2**53 - 1)),
         lambda: chance.randint(1, 9999) / chance.randint(1, 9999),
+        # Some are half-way between two numbers of a digit less.
+        lambda: chance.randint(-(10**7), 10**7) / 8,
         lambda: chance.choice([0.0, -0.0, math.nan, math.inf, -math.inf, 0.001, 1e7, 9999999.999999998, 5e-324, 1e22]),
         lambda: None,
     )
@@ -56,7 +58,9 @@ def _relation(directory: Path, chance: random.Random) -> Relation:
 
 
 def _float(value: float) -> float:
-    """Returns a FLOAT below 2^24."""
+    """Returns a FLOAT below 2^24 that is 0 or a normal one."""
+    if abs(value) < 1e-37:
+        return math.copysign(0, value)
     if math.isfinite(value) and abs(value) >= 2**24:
         return math.copysign(abs(value) % 2**23, value)
     return value
