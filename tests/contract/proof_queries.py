@@ -5,6 +5,17 @@ from __future__ import annotations
 from contract.proofs import lines
 
 ANSWERED = lines(r"""
+select count(*) from e tablesample (100 percent)
+select r from e tablesample (0 percent) repeatable (7)
+select count(*) from e tablesample (3 rows)
+select count(*) from e tablesample (bucket 4 out of 4) as q where r > 2
+with q as (select r from e) select count(*) from q tablesample (20 rows)
+select k, sum(ts - timestamp'2019-01-01') as x, min(d - date'2019-01-01'), max(ts - d) from e group by k
+select distinct d - date'2019-01-01' as x from e
+select sum(interval 1 hour), count(distinct d - d) from e
+select x, count(*) from (select ts - d as x from e) group by x order by x
+select r, sum(if(r = 1, null, d - date'2019-01-01')) over (order by r) as x from e
+select array(hash(s), r), typeof(array(1)) from e
 select k, count(*) from e group by all
 select k, r % 2 as q, sum(r) + 1 x from e group by all order by all
 select count(*) from e group by all
@@ -452,6 +463,8 @@ select stddev(i8), std(i16), stddev_samp(m), stddev_pop(i8), variance(i8), var_s
 select k, stddev(g), var_pop(i32) from e group by k order by k
 select stddev(i8), stddev_pop(i8), var_samp(i8) from e where r = 3
 select stddev(i8), var_pop(i8) from e where false
+select sin(f64), cos(f64), tan(f64), asin(p), acos(p), atan(f64), sinh(g), cosh(i8), tanh(f64) from e where r > 6
+select sin(g), cos(g), tan(g), asin(p), acos(p), atan2(g, i8), degrees(g), radians(g) from e
 select exp(1), exp(-1), exp(0.5), ln(10), log(b), log10(b), log2(b), cbrt(d), power(d, 3), pow(id, 0.3) from t
 select ln(i64), log10(m), log2(i32), log(3, i64), log(i8, 2), exp(m), cbrt(g), power(2, i8) from e where r > 2
 select skewness(g), kurtosis(g), skewness(r), kurtosis(r), kurtosis(i8), skewness(f32) x from e where r > 3 and r <> 5

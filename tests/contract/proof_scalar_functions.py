@@ -600,6 +600,196 @@ p div 0.001
 1e10
 1.25e-7
 -12345678e3
+cast(f64 as string)
+cast(f32 as string)
+try_cast(g as string)
+try_cast(f32 as string)
+concat('x', f64, '|', f32, g)
+cast(cast(i32 as double) * 1e-9 as string)
+cast(cast(i32 as double) / 3 as string)
+cast(1e-4d as string)
+cast(5e17d as string)
+cast(1e22d as string) as x
+length(f64)
+hash(i8)
+hash(i16, i32)
+hash(i64)
+hash(f64)
+hash(f32)
+hash(m, p)
+hash(n, s, x, y)
+hash(k, d, ts)
+hash(null, i8, null)
+hash(repeat(s, 40), ts, f64)
+xxhash64(i8)
+xxhash64(i16, i32)
+xxhash64(i64)
+xxhash64(f64)
+xxhash64(f32)
+xxhash64(m, p)
+xxhash64(n, s, x, y)
+xxhash64(k, d, ts)
+xxhash64(repeat(s, 7), repeat(n, 13))
+xxhash64(repeat(s, 40), ts, f64)
+pmod(hash(s), 8)
+null + interval 1 day
+interval 1.5 seconds * 2
+if(r = 2, null, ts) + interval '0.000001' second
+cast(interval 25 hour as tinyint)
+try_cast(d - d as string)
+try_cast(d - d as bigint)
+count(d - date'2019-01-01') over (order by r)
+hash(f64, f32, s)
+xxhash64(s)
+format_string('%s %s', f64, f32)
+regexp_replace(s, '([a-z])([a-z])', '$2$1')
+regexp_replace(s, '([a-z])', '<$1>')
+regexp_replace(s, '(b)', '$10')
+regexp_replace(s, '(b)', '\\$1\\\\')
+regexp_replace(s, 'c$', '!')
+regexp_replace(s, '^a', '!')
+regexp_replace(s, '^a|c$', '!')
+regexp_replace(s, '(ab|c)+', '[$1]')
+regexp_replace(s, '(?:ab)?c', '[$0]')
+regexp_replace(s, '(b)(z)?', '[$2]')
+regexp_extract(s, '(b)(z)?', 2)
+regexp_extract(s, '(ab|c)+', 1)
+regexp_extract_all(s, '(?:a|b)+', 0)
+conv(i64, 10, 16)
+conv(i64, 10, -16)
+conv(n, 10, 2)
+conv(s, 16, 10)
+conv(n, 16, -36)
+conv('-ff', 16, 10)
+conv('-ff', 16, -10)
+conv('FFFFFFFFFFFFFFFF', 16, -10)
+conv('-FFFFFFFFFFFFFFFF', 16, 10)
+conv('11', i8, 10)
+conv('zz', 36, i8)
+conv(null, 10, 2)
+crc32(s)
+soundex(s)
+soundex('Robert')
+soundex('Ashcraft')
+soundex('Tymczak')
+soundex('Pfister')
+soundex('Honeyman')
+soundex('a1b')
+soundex('1abc')
+soundex('Jackson-Smith')
+soundex('Lloyd')
+soundex('Ünal')
+soundex('bébe')
+sha2(s, 224)
+sha2(s, 384)
+sha2(s, 512)
+sha2(s, 256)
+sha2(s, 0)
+sha2(s, 1)
+unhex(s)
+unhex(n)
+unhex('F')
+unhex('0fA')
+hex(unhex('537061726B'))
+url_encode(s)
+url_encode('a b~*-._/?&=%é')
+parse_url('http://user:pw@spark.apache.org:8080/path/a?query=1&x=2#ref', 'HOST')
+parse_url('http://user:pw@spark.apache.org:8080/path/a?query=1&x=2#ref', 'PATH')
+parse_url('http://user:pw@spark.apache.org:8080/path/a?query=1&x=2#ref', 'QUERY')
+parse_url('http://user:pw@spark.apache.org:8080/path/a?query=1&x=2#ref', 'REF')
+parse_url('http://user:pw@spark.apache.org:8080/path/a?query=1&x=2#ref', 'PROTOCOL')
+parse_url('http://user:pw@spark.apache.org:8080/path/a?query=1&x=2#ref', 'FILE')
+parse_url('http://user:pw@spark.apache.org:8080/path/a?query=1&x=2#ref', 'AUTHORITY')
+parse_url('http://user:pw@spark.apache.org:8080/path/a?query=1&x=2#ref', 'USERINFO')
+parse_url('http://user:pw@spark.apache.org:8080/path/a?query=1&x=2#ref', 'host')
+parse_url('http://user:pw@spark.apache.org:8080/path/a?query=1&x=2#ref', 'QUERY', 'x')
+parse_url('http://spark.apache.org/path?a=&b=%20', 'QUERY', 'a')
+parse_url('http://spark.apache.org/path?a=&b=%20', 'QUERY', 'b')
+parse_url('http://spark.apache.org/path?a=&b=%20', 'QUERY', 'c')
+parse_url('http://spark.apache.org', 'PATH')
+parse_url('http://spark.apache.org', 'QUERY')
+parse_url('http://spark.apache.org', 'FILE')
+parse_url('http://1.2.3.4/', 'HOST')
+parse_url('http://h/?', 'QUERY')
+parse_url('http://h/#', 'REF')
+parse_url('http://h/a?b?c', 'QUERY')
+parse_url(null, 'HOST')
+typeof(m)
+typeof(s)
+typeof(null)
+typeof(f32)
+typeof(1)
+width_bucket(f64, 0, 10, 5)
+width_bucket(g, -1, 2, 4)
+width_bucket(g, 2, -1, 4)
+width_bucket(i32, -1000, 1000, i8)
+width_bucket(m, 0, 1, 10)
+width_bucket(g, 1, 1, 10)
+width_bucket(null, 1, 2, 10)
+width_bucket(2.0, 0, 10, 9223372036854775807)
+ts - timestamp'2019-01-01'
+ts - ts
+d - ts
+ts - d
+d - d
+d - date'2019-01-01'
+(d - date'2019-01-01') x
+cast(ts - timestamp'2019-01-01' as string)
+cast(d - date'2019-01-01' as string)
+cast(ts - timestamp'2019-01-01' as bigint)
+cast(d - date'2019-01-01' as int)
+cast(d - date'2019-01-01' as bigint)
+concat('x', ts - timestamp'2020-03-01 01:02:03.5')
+interval 1 day + interval 2 hour
+interval 1 day - interval 2 hour
+interval 1 day = interval 24 hour
+interval '1 02:03:04.05' day to second
+-interval '1 02:03:04.05' day to second
+cast(-interval '1 02:03:04.05' day to second as string)
+cast(interval '1.5' second as string)
+cast(interval 25 hour as string)
+cast(interval 61 minute as string)
+cast(interval '01:02' hour to minute as string)
+cast(interval 1 day - interval '0.000001' second as string)
+cast(interval 25 hour as bigint)
+ts - timestamp'2019-01-01' > interval 1 day
+d - date'2019-01-01' < interval 25 hour
+d - date'2019-01-01' between interval 1 hour and interval 2000 day
+coalesce(d - date'2019-01-01', interval 1 hour)
+if(k, d - date'2019-01-01', interval 1 hour)
+case when k then ts - d end
+extract(day from ts - timestamp'2019-01-01')
+extract(days from ts - timestamp'2019-01-01')
+extract(hour from ts - timestamp'2019-01-01')
+extract(minute from ts - timestamp'2019-01-01')
+extract(second from ts - timestamp'2019-01-01')
+date_part('hour', ts - timestamp'2019-01-01')
+extract(second from interval '-1.5' second)
+interval 1 hour * i32
+i8 * interval 1 day
+(ts - timestamp'2019-01-01') / 7
+interval 5 second / 2
+interval '0.000001' second / 2
+-interval '0.000001' second / 2
+timestamp'2020-01-02' + (if(r in (1,2), null, d) - date'2020-01-01')
+date'2020-01-02' + (date'2020-01-05' - date'2020-01-01')
+date'2020-01-02' - (date'2020-01-05' - date'2020-01-01')
+(date'2020-01-05' - date'2020-01-01') + date'2020-01-02'
+date'2020-01-02' + (date'2020-01-05' - date'2020-01-01') * 2
+timestamp'2020-01-02' - (timestamp'2020-01-02' - timestamp'2020-01-01 05:00:00')
+make_dt_interval(1)
+make_dt_interval(-1,2,3,4.5)
+make_dt_interval()
+make_dt_interval(i16, i8, i8, m)
+make_dt_interval(1, null)
+typeof(ts - ts)
+typeof(d - d)
+if(r=2,null,d) + interval 1 day
+if(r=2,null,ts) + interval 1 day 2 hours
+if(r in (1,2),null,ts) - interval 2 hours * i8
+greatest(d - date'2019-01-01', interval 1 hour)
+interval 1 day + null
+nullif(interval 1 day, interval 24 hour)
 """)
 
 #: Texts of JSON, each with a path.
@@ -736,6 +926,18 @@ select theta_sketch_estimate(theta_difference(a, b)), theta_sketch_estimate(thet
 
 #: Queries that fail for a value, or for the form of an argument.
 FAILING_SCALARS = lines(r"""
+select conv('FFFFFFFFFFFFFFFFF', 16, 10)
+select interval 1 day / (r - 1) from e
+select (ts - ts) / 0 from e
+select interval 106751991 day + interval 106751991 day
+select sum(interval 100000000 day) from e
+select make_dt_interval(106751992)
+select interval 1 day > 5
+select ts - d > r from e
+select r from e tablesample (101 percent)
+select r from e tablesample (bucket 3 out of 2)
+select r from e tablesample (bucket 3 out of 0)
+select extract(minute from interval 25 hour)
 select bitmap_construct_agg(32768)
 select bitmap_construct_agg(-r) from e
 select bitmap_or_agg(s) from e

@@ -1,4 +1,4 @@
-"""Spark's HASH (Murmur3 of 32 bits) and XXHASH64 of columns. Each takes the hash of the columns before it as its seed."""
+"""Spark's HASH (Murmur3 of 32 bits) and XXHASH64 of columns. The hash of one column is the seed of the next one."""
 
 from __future__ import annotations
 

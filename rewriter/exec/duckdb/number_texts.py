@@ -1,8 +1,8 @@
 """DOUBLE and FLOAT as text in Java's notation, for the numbers whose digits are not those of DuckDB by proof.
 
-Java 19 and later print the shortest digits that round to the number, two at least. Java 17 and 18 print others for some
-numbers from 2^53 on (FLOAT: from 2^24 on), and for some powers of two. Both are computed; a number for which they differ
-has no text that holds on every Spark, and is refused.
+Java 19 and later print the shortest digits that round to the number, two at least. Java 17 and 18 print others for
+some numbers from 2^53 on (FLOAT: from 2^24 on), and for some powers of two. Both are computed; a number for which they
+differ has no text that holds on every Spark, and is refused.
 """
 
 from __future__ import annotations
@@ -124,10 +124,13 @@ def _older_digits(value: float, bits: int) -> tuple[str, int]:
         number, margin, exponent = number * 10, margin * 10, exponent - 1
     elif number >= 10 * unit:
         unit, exponent = unit * 10, exponent + 1
-    return _between_neighbours(number, margin, unit, exponent)
+    return _between_neighbours(number, margin, unit, exponent, bits == _FLOAT_BITS and value < 1 << _FLOAT_BITS)
 
 
-def _between_neighbours(number: int, margin: int, unit: int, exponent: int) -> tuple[str, int]:
+def _between_neighbours(number: int, margin: int, unit: int, exponent: int, to_even: bool) -> tuple[str, int]:
+    """Returns the digits up to the first at which the rest is near enough to a neighbour. A rest of exactly one half
+    rounds to an even digit where Java computes in 64 bits (``to_even``), and down elsewhere.
+    """
     digits = []
     is_first = True
     while True:
@@ -139,7 +142,8 @@ def _between_neighbours(number: int, margin: int, unit: int, exponent: int) -> t
         if (is_low or is_high) and not (is_first and not -3 <= exponent < 7):
             break
         is_first = False
-    rises = is_high and (not is_low or 2 * number > tens)
+    is_half = 2 * number == tens
+    rises = is_high and (not is_low or 2 * number > tens or (is_half and to_even and digits[-1] % 2 == 1))
     text = str(int("".join(map(str, digits))) + rises)
     return text.rstrip("0"), exponent + len(text) - len(digits)
 

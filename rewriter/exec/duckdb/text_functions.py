@@ -40,7 +40,12 @@ def _mapped(function: Callable[..., Any], arrow_type: str, arity: int) -> Callab
         results = [None if None in row else function(*row) for row in rows]
         return pa.array(results, type=pa.type_for_alias(arrow_type))
 
-    return {1: lambda a: of_columns(a), 2: lambda a, b: of_columns(a, b), 3: lambda a, b, c: of_columns(a, b, c)}[arity]
+    functions: dict[int, Callable[..., _Column]] = {
+        1: lambda a: of_columns(a),
+        2: lambda a, b: of_columns(a, b),
+        3: lambda a, b, c: of_columns(a, b, c),
+    }
+    return functions[arity]
 
 
 def _values(column: _Column) -> Iterator[Any]:

@@ -451,7 +451,7 @@ def _sum(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlTyp
     if value.type.is_floating:
         return "sum({0}){1}", plain_cast(value.sql, DOUBLE), DOUBLE
     if value.type.is_interval:
-        return "rw_interval(sum({0}){1})", value.sql, value.type
+        return "rw_interval_sum(sum({0}){1})", value.sql, value.type
     return _no_number(e, value, "SUM", node)
 
 
@@ -472,6 +472,8 @@ def _sum_type(type_: SqlType) -> SqlType:
 def _avg(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:
     if value.type.is_integer or value.type.is_floating:
         return "avg({0}){1}", plain_cast(value.sql, DOUBLE), DOUBLE
+    if value.type.is_interval:
+        e.refuse(node, f"AVG of {value.type}")
     if not value.type.is_decimal:
         return _no_number(e, value, "AVG", node)
     precision, scale = (min(digits + 4, MAX_PRECISION) for digits in (value.type.precision, value.type.scale))

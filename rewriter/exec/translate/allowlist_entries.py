@@ -37,7 +37,11 @@ CONSTRUCTS: dict[str, Entry] = {
     ),
     **_section(
         "Queries",
-        ("SELECT … FROM …", "TABLESAMPLE"),
+        "SELECT … FROM …",
+        (
+            "TABLESAMPLE (n PERCENT | n ROWS | BUCKET n OUT OF m) [REPEATABLE (seed)]",
+            "of a subquery or table function; a sample has any rows, on each engine",
+        ),
         "SELECT without FROM",
         ("*, t.*", "REPLACE (…)"),
         ("* EXCEPT (a, …), t.* EXCEPT (a, …)", "a column of several relations; a field; all columns"),
@@ -102,6 +106,13 @@ CONSTRUCTS: dict[str, Entry] = {
         "LEFT ANTI JOIN",
         ("USING", "after a comma or CROSS JOIN; columns of different types"),
         ("NATURAL", "after a comma or CROSS JOIN"),
+    ),
+    **_section(
+        "Intervals of days to seconds",
+        (
+            "time - time, interval ± interval, time ± interval, interval * n, interval / n",
+            "months as a value; a string; other numbers than integers",
+        ),
     ),
     **_section(
         "Windows",

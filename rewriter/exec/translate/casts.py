@@ -262,8 +262,14 @@ _REMARKS = {
     ("string", "double"): "hexadecimal numbers",
     ("string", "date"): "years of other than four digits",
     ("string", "timestamp"): "other forms than 'yyyy-M-d[ H:m[:s[.SSSSSS]]][Z|±HH:mm]'",
-    ("float", "string"): "numbers that Java 17 and later releases print differently (some from 2^24 on), when they occur",
-    ("double", "string"): "numbers that Java 17 and later releases print differently (some from 2^53 on), when they occur",
+    (
+        "float",
+        "string",
+    ): "numbers that Java 17 and later releases print differently (some from 2^24 on), when they occur",
+    (
+        "double",
+        "string",
+    ): "numbers that Java 17 and later releases print differently (some from 2^53 on), when they occur",
     ("date", "string"): "years before 1 and after 9999",
     ("timestamp", "string"): "years before 1 and after 9999",
 }

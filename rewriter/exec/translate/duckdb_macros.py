@@ -161,11 +161,14 @@ _TEXTS = (
     "rw_unescaped(c) AS '(?:[^' || regexp_escape(c) || ']|' || regexp_escape(c) || '[%_' || regexp_escape(c) || '])*'",
     "rw_decimal_text(x) AS CASE WHEN starts_with(x, '.') THEN '0' || x WHEN starts_with(x, '-.') THEN '-0' || "
     "substring(x, 2) ELSE x END",
-    # From 0.001 to 2^53, DuckDB's digits are Java's: no short decimal lies half-way between two doubles.
-    "rw_double_text(x) AS CASE WHEN x = 0 OR (abs(x) >= CAST(0.001 AS DOUBLE) AND abs(x) < CAST(1e7 AS DOUBLE)) "
+    # From 0.001 to 2^53, DuckDB's digits are Java's: no short decimal lies half-way between two doubles. Only of a number
+    # that is itself half-way between two short decimals DuckDB shows one digit more, the 5.
+    "rw_double_text(x) AS CASE WHEN length(CAST(x AS VARCHAR)) > 16 AND ends_with(CAST(x AS VARCHAR), '5') "
+    "THEN rw_other_double_text(x) WHEN x = 0 OR (abs(x) >= CAST(0.001 AS DOUBLE) AND abs(x) < CAST(1e7 AS DOUBLE)) "
     "THEN CAST(x AS VARCHAR) WHEN abs(x) >= CAST(1e7 AS DOUBLE) AND abs(x) < CAST(9007199254740992 AS DOUBLE) "
     "THEN rw_scientific(CAST(x AS VARCHAR)) ELSE rw_other_double_text(x) END",
-    "rw_float_text(x) AS CASE WHEN x = 0 OR (abs(x) >= CAST(0.001 AS FLOAT) AND abs(x) < CAST(1e7 AS FLOAT)) "
+    "rw_float_text(x) AS CASE WHEN length(CAST(x AS VARCHAR)) > 7 AND ends_with(CAST(x AS VARCHAR), '5') "
+    "THEN rw_other_float_text(x) WHEN x = 0 OR (abs(x) >= CAST(0.001 AS FLOAT) AND abs(x) < CAST(1e7 AS FLOAT)) "
     "THEN CAST(x AS VARCHAR) WHEN abs(x) >= CAST(1e7 AS FLOAT) AND abs(x) < CAST(16777216 AS FLOAT) "
     "THEN rw_scientific(CAST(x AS VARCHAR)) ELSE rw_other_float_text(x) END",
     "rw_without_line_end(x, y) AS CASE WHEN regexp_matches(x, '[\\n\\r\\x{85}\\x{2028}\\x{2029}]\\z') THEN "
@@ -173,8 +176,8 @@ _TEXTS = (
     "DuckDB.') ELSE y END",
     "rw_scientific(t) AS CASE WHEN starts_with(t, '-') THEN '-' || rw_scientific_digits(substring(t, 2)) "
     "ELSE rw_scientific_digits(t) END",
-    "rw_scientific_digits(t) AS left(t, 1) || '.' || coalesce(nullif(rtrim(substring(replace(t, '.', ''), 2), '0'), ''), "
-    "'0') || 'E' || CAST(instr(t, '.') - 2 AS VARCHAR)",
+    "rw_scientific_digits(t) AS left(t, 1) || '.' || coalesce(nullif(rtrim(substring(replace(t, '.', ''), 2), '0'), "
+    "''), '0') || 'E' || CAST(instr(t, '.') - 2 AS VARCHAR)",
     "rw_time_text(x) AS CASE WHEN x IS NULL OR year(x) BETWEEN 1 AND 9999 THEN CAST(x AS VARCHAR) ELSE "
     "error('[DUCKDB_UNSUPPORTED] A time outside the years 1 to 9999 as text is not supported on DuckDB.') END",
     "rw_formatted(x, y) AS CASE WHEN x IS NULL OR year(x) BETWEEN 1 AND 9999 THEN y ELSE "
@@ -335,6 +338,8 @@ _NUMBERS = (
     "rw_interval(x) AS list_transform([x], lambda v: CASE WHEN v IS NULL OR v BETWEEN CAST('-9223372036854775808' AS "
     "HUGEINT) AND CAST('9223372036854775807' AS HUGEINT) THEN v ELSE error('[INTERVAL_ARITHMETIC_OVERFLOW."
     "WITH_SUGGESTION] The interval has too many microseconds.') END)[1]",
+    "rw_interval_sum(x) AS CASE WHEN x IS NULL OR TRY_CAST(x AS BIGINT) IS NOT NULL THEN CAST(x AS BIGINT) ELSE "
+    "error('[INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION] The interval has too many microseconds.') END",
     "rw_divided_interval(n, d) AS CASE WHEN d = 0 AND n IS NOT NULL THEN error('[INTERVAL_DIVIDED_BY_ZERO] Division by "
     "zero.') ELSE rw_quotient(n, nullif(d, 0)) END",
     # A remainder as PMOD returns it. The sum of a negative remainder and a negative divisor wraps in Java.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -18,6 +19,7 @@ from rewriter.exec.translate.aggregates import aggregate
 from rewriter.exec.translate.casts import quote, string_literal, wider_type
 from rewriter.exec.translate.expressions import Expressions, Scope, Source, SourceColumn, Typed
 from rewriter.exec.translate.generators import Generated, generated, is_generator
+from rewriter.exec.translate.math_functions import literal_int
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -259,10 +261,10 @@ class FromClauses:
     def _relation(self, node: exp.Expr, outer_scope: Scope, ctes: Ctes) -> tuple[str, Source]:
         alias = self.alias()
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            self.expressions.allow_only(node, "this", "alias", "pivots")
+            self.expressions.allow_only(node, "this", "alias", "pivots", "sample")
             cte = ctes.get(node.name.lower())
             if cte is not None:
-                return f"{cte.alias} AS {alias}", self._source(node, alias, cte.columns, node.name)
+                return f"{self._sampled(node, cte.alias)} AS {alias}", self._source(node, alias, cte.columns, node.name)
             relation = self.relations.get(node.name.lower())
             if relation is None:
                 self.text.wrong(
@@ -274,7 +276,8 @@ class FromClauses:
                 _source_column(column.name, column.type, alias, patterns.get(column.name.lower()), relation.format)
                 for column in relation.all_columns
             ]
-            return f"{quote(relation.name)} AS {alias}", self._aliased(node, columns, relation.name)
+            sql = self._sampled(node, quote(relation.name))
+            return f"{sql} AS {alias}", self._aliased(node, columns, relation.name)
         if isinstance(node, exp.Subquery):
             self.expressions.allow_only(node, "this", "alias", "order", "limit", "offset", "with_", "pivots")
             self.expressions.construct("subquery in FROM")
@@ -294,6 +297,36 @@ class FromClauses:
                 self.text.refuse(f"The table function {name}", node, hint)
             self.text.refuse(f"{self.text.shown(node)}" if name is None else f"The table function {name}", node)
         return self.text.refuse(f"{self.text.shown(node)} in FROM", node)
+
+    def _sampled(self, node: exp.Expr, relation: str) -> str:
+        """Returns a relation or its TABLESAMPLE: each row with a probability, or the first rows."""
+        sample = node.args.get("sample")
+        if sample is None:
+            return relation
+        e = self.expressions
+        e.construct("TABLESAMPLE (n PERCENT | n ROWS | BUCKET n OUT OF m) [REPEATABLE (seed)]")
+        e.allow_only(sample, "percent", "size", "bucket_numerator", "bucket_denominator", "seed")
+        if sample.args.get("size") is not None:
+            return f"(SELECT * FROM {relation} LIMIT {literal_int(e, sample.args['size'])})"
+        percent = sample.args.get("percent")
+        if percent is not None:
+            fraction = self._literal_number(sample, percent) / 100
+        else:
+            total = self._literal_number(sample, sample.args["bucket_denominator"])
+            fraction = self._literal_number(sample, sample.args["bucket_numerator"]) / total if total else Decimal(-1)
+        if not 0 <= fraction <= 1:
+            self.text.wrong(
+                f"The fraction of {self.text.shown(sample)} is not between 0 and 1.",
+                "INVALID_TABLESAMPLE_FRACTION", "22023", node,
+            )  # fmt: skip
+        seed = sample.args.get("seed")
+        repeatable = "" if seed is None else f" REPEATABLE ({literal_int(e, seed)})"
+        return f"(SELECT * FROM {relation} TABLESAMPLE bernoulli({fraction * 100:f} PERCENT){repeatable})"
+
+    def _literal_number(self, sample: exp.Expr, node: exp.Expr) -> Decimal:
+        if not isinstance(node, exp.Literal) or node.args.get("is_string"):
+            self.text.refuse(self.text.shown(sample), sample)
+        return Decimal(str(node.this))
 
     def _range(self, node: exp.Expr, alias: str) -> tuple[str, Source]:
         """Translates ``range(end)`` and ``range(start, end[, step[, partitions]])``."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
+from typing import TYPE_CHECKING
 
 from rewriter.exec.sql_types import BIGINT, BINARY, BOOLEAN, DATE, INT, STRING, TIMESTAMP, VOID, SqlType
 from rewriter.exec.translate.casts import plain_cast, string_literal
 from rewriter.exec.translate.expressions import Expressions, Scope, Translation, Typed, call, functions
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 #: Spark's seed of the first argument.
 _SEED = 42

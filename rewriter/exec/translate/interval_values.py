@@ -5,7 +5,7 @@ Their type says the largest and the smallest unit, as Spark's: ``interval day to
 
 from __future__ import annotations
 
-from sqlglot import exp
+from typing import TYPE_CHECKING
 
 from rewriter.exec.sql_types import (
     BIGINT,
@@ -19,9 +19,11 @@ from rewriter.exec.sql_types import (
     decimal,
     interval_of,
 )
-from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import INTERVAL_SIZES, plain_cast
 from rewriter.exec.translate.expressions import Expressions, Scope, Typed, call, functions, infix
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 _DAY_TO_SECOND = interval_of("day", "second")
 _SECONDS = decimal(8, 6)
@@ -30,21 +32,19 @@ _MOST_SECONDS = decimal(18, 6)
 #: The units of a field: what a larger one leaves is divided by the size.
 _LARGER = {"hour": "day", "minute": "hour", "second": "minute"}
 
-VALUES = Entry(
-    "Operators",
-    "time - time, interval ± interval, time ± interval, interval * n, interval / n",
-    "months as a value; a string; other numbers than integers",
-)
+_FORM = "time - time, interval ± interval, time ± interval, interval * n, interval / n"
 
 
 def interval_arithmetic(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> Typed | None:
     """Translates a time minus a time, and the arithmetic of interval values; ``None`` for other operands."""
     if operator == "-" and left.type.is_datetime and right.type.is_datetime:
-        e.entries.add(VALUES)
+        e.construct(_FORM)
         return _between_times(left, right)
     if not (left.type.is_interval or right.type.is_interval):
         return None
-    e.entries.add(VALUES)
+    e.construct(_FORM)
+    if operator in "+-" and VOID in (left.type, right.type):
+        left, right = (_null_of(value, other) for value, other in ((left, right), (right, left)))
     if left.type.is_interval and right.type.is_interval and operator in "+-":
         type_ = left.type.united(right.type)
         sql = f"CAST({left.sql} AS HUGEINT) {operator} CAST({right.sql} AS HUGEINT)"
@@ -63,7 +63,12 @@ def interval_arithmetic(e: Expressions, left: Typed, right: Typed, operator: str
     if operator == "/" and left.type.is_interval and right.type.is_integer:
         sql = f"rw_divided_interval(CAST({left.sql} AS HUGEINT), CAST({right.sql} AS HUGEINT))"
         return Typed(_fitting(sql), _DAY_TO_SECOND, infix("/", left.name, right.name))
-    e.refuse(node, f"{left.type} {operator} {right.type}")
+    return e.refuse(node, f"{left.type} {operator} {right.type}")
+
+
+def _null_of(value: Typed, other: Typed) -> Typed:
+    """Returns NULL as one of the type of the other operand."""
+    return Typed(plain_cast(value.sql, other.type), other.type, value.name) if value.type == VOID else value
 
 
 def _fitting(sql: str) -> str:

@@ -1,8 +1,9 @@
-"""Times plus and minus intervals, for the allow-list of ``expressions``. An interval is never a value of its own."""
+"""Literal intervals, and times plus and minus them, for the allow-list of ``expressions``."""
 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from functools import reduce
 
 from sqlglot import exp
@@ -168,17 +169,17 @@ def interval_of_one_unit(e: Expressions, node: exp.Expr) -> tuple[int, str]:
 
 def _of_units(text: str) -> _Interval | None:
     """Reads ``1 day`` and ``1 day 2 hours``."""
-    if not re.fullmatch(rf" *(?:-?\d{{1,{_MOST_DIGITS}}} +[a-z]+ *)+", text, re.ASCII | re.IGNORECASE):
+    if not re.fullmatch(rf" *(?:-?\d{{1,{_MOST_DIGITS}}}(?:\.\d{{1,6}})? +[a-z]+ *)+", text, re.ASCII | re.IGNORECASE):
         return None
     words = text.upper().split()
     intervals = []
     for digits, word in zip(words[::2], words[1::2], strict=True):
-        number, unit = int(digits), word.removesuffix("S")
+        number, unit = Decimal(digits), word.removesuffix("S")
         if unit == "WEEK":
             number, unit = number * 7, "DAY"
-        if unit not in _UNITS:
+        if unit not in _UNITS or (number % 1 and unit != "SECOND"):
             return None
-        intervals.append(_Interval(number * {**_MONTHS, **_MICROS}[unit], unit, unit))
+        intervals.append(_Interval(int(number * {**_MONTHS, **_MICROS}[unit]), unit, unit))
     if len({interval.is_months for interval in intervals}) > 1:
         return None
     return reduce(_Interval.plus, intervals)
@@ -212,5 +213,5 @@ def interval_value(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 ENTRY = Entry(
     "Operators",
     "time ± INTERVAL n SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|YEAR …, time ± INTERVAL '…' unit TO unit, n * INTERVAL …",
-    "parts of a unit, and intervals of months as values",
+    "parts of a unit other than SECOND, and intervals of months as values",
 )

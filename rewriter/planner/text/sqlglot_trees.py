@@ -381,7 +381,9 @@ def read_with_calls(
         compared = word in ("ANY", "SOME") and index > 0 and tokens[index - 1].token_type in _COMPARING
         is_type = index > 0 and tokens[index - 1].token_type in _BEFORE_TYPE
         is_function = word in _FUNCTION_WORDS or (word in _SIZED_TYPES and not is_type and not has_nested_types)
-        if is_call or (is_function and not compared):
+        # TABLESAMPLE (…) REPEATABLE (seed)
+        is_seed = word == "REPEATABLE" and index > 0 and tokens[index - 1].token_type is TokenType.R_PAREN
+        if (is_call and not is_seed) or (is_function and not compared):
             token.text = CALL + token.text
     return list_parser(dialect).parse(tokens, masked)
 
