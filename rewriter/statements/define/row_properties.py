@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rewriter.catalog.model.row_formats import (
     ESCAPE,
     FIELD,
+    HEADER_LINES,
     NULL,
     OPTION_PROPERTY,
-    SKIPPED_LINES,
     TEXTFILE,
     csv_properties,
     row_format_properties,
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 _CLAUSES = {FIELD: "FIELDS TERMINATED BY", ESCAPE: "ESCAPED BY", NULL: "NULL DEFINED AS"}
 
 
-def row_properties(statement: NewTable, format: str, like: Table | None) -> dict[str, str]:
+def spelled_rows(statement: NewTable, format: str, like: Table | None) -> dict[str, str]:
     """Returns how rows of text and CSV files are spelled, as properties: as the statement says, or as in the table that
     is copied. Raises ``NotSupportedError`` for options and properties by which the files would be read differently.
     """
     if like is not None and statement.format is None:
         options = like.file_options
         spelled = row_format_properties(options) if format == TEXTFILE else csv_properties(options)
-        return spelled | {key: value for key, value in options.items() if key == SKIPPED_LINES}
-    skipped = next((value for key, value in statement.properties if key.lower() == SKIPPED_LINES), None)
+        return spelled | {key: value for key, value in options.items() if key == HEADER_LINES}
+    skipped = next((value for key, value in statement.properties if key.lower() == HEADER_LINES), None)
     if format == TEXTFILE:
         properties = _separators(statement)
     elif format == CSV.name and statement.serde_properties is not None:
@@ -51,7 +51,7 @@ def row_properties(statement: NewTable, format: str, like: Table | None) -> dict
         return {}
     if statement.options:
         check_written_options(TEXTFILE, statement.options, statement.option_spans)
-    return properties if skipped is None else properties | {SKIPPED_LINES: _checked_skipped_lines(skipped, statement)}
+    return properties if skipped is None else properties | {HEADER_LINES: _checked_skipped_lines(skipped, statement)}
 
 
 def _separators(statement: NewTable) -> dict[str, str]:
@@ -95,17 +95,17 @@ def _checked_skipped_lines(text: str, statement: NewTable) -> str:
     if text.strip().isascii() and text.strip().isdigit():
         return str(int(text))
     raise NotSupportedError(
-        f"The property {SKIPPED_LINES} has the value '{text}'.",
+        f"The property {HEADER_LINES} has the value '{text}'.",
         position=statement.table.span,
-        object=SKIPPED_LINES,
+        object=HEADER_LINES,
         hint="It is a number: '1'.",
     )
 
 
 def _refused_skipping(statement: NewTable) -> NotSupportedError:
     return NotSupportedError(
-        f"The property {SKIPPED_LINES} is Hive's, and not of tables USING csv.",
+        f"The property {HEADER_LINES} is Hive's, and not of tables USING csv.",
         position=statement.table.span,
-        object=SKIPPED_LINES,
+        object=HEADER_LINES,
         hint="Write OPTIONS (header 'true').",
     )

@@ -30,7 +30,7 @@ from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.runtime.temporary_tables import folder_of
 from rewriter.runtime.transaction_errors import not_in_transaction
-from rewriter.statements.define.row_properties import check_hive_columns, row_properties
+from rewriter.statements.define.row_properties import check_hive_columns, spelled_rows
 from rewriter.statements.define.table_properties import validate_properties
 from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.location_conflicts import (
@@ -115,7 +115,7 @@ class CreationTarget:
         comment = like.comment if like is not None else None
         if not isinstance(statement, s.CreateTableLike):
             comment = statement.comment
-        return cls(statement, context, name, format_, existing, comment, row_properties(statement, format_, like))
+        return cls(statement, context, name, format_, existing, comment, spelled_rows(statement, format_, like))
 
     @property
     def cluster(self) -> str | None:
