@@ -19,7 +19,12 @@ from rewriter.data_formats import CSV
 from rewriter.errors import NotSupportedError, Span
 from rewriter.exec.formats.csv_dialects import SERDE
 from rewriter.grammar.row_formats import RowFormat, checked_row_format
-from rewriter.statements.resolve.file_options import check_written_options, csv_options, hive_csv_options
+from rewriter.statements.resolve.file_options import (
+    check_csv_type,
+    check_written_options,
+    csv_options,
+    hive_csv_options,
+)
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column, Table
@@ -75,8 +80,14 @@ def _texts(rows: RowFormat) -> dict[str, str]:
     return {_CLAUSES[FIELD]: rows.field, **escape, _CLAUSES[NULL]: rows.null}
 
 
-def check_hive_columns(columns: Sequence[Column], properties: Mapping[str, str], position: Span) -> None:
-    """Raises ``NotSupportedError`` for a column of OpenCSVSerde that is no STRING: Hive takes each of them for one."""
+def check_csv_columns(columns: Sequence[Column], properties: Mapping[str, str], position: Span) -> None:
+    """Raises ``NotSupportedError`` for a column that files with these options do not hold, and for one of OpenCSVSerde
+    that is no STRING: Hive takes each of them for one.
+    """
+    if not any(name.startswith(OPTION_PROPERTY) for name in properties):
+        return
+    for column in columns:
+        check_csv_type(column, position)
     if OPTION_PROPERTY + SERDE not in properties:
         return
     other = next((column for column in columns if column.type.lower() != "string"), None)

@@ -30,7 +30,7 @@ from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.runtime.temporary_tables import folder_of
 from rewriter.runtime.transaction_errors import not_in_transaction
-from rewriter.statements.define.row_properties import check_hive_columns, spelled_rows
+from rewriter.statements.define.row_properties import check_csv_columns, spelled_rows
 from rewriter.statements.define.table_properties import validate_properties
 from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.location_conflicts import (
@@ -179,7 +179,7 @@ class CreationTarget:
         is_stated = not isinstance(statement, s.CreateTableLike) and self.comment is not None
         properties |= self.row_format
         check_columns_of_format(self.format, table.columns, statement.table.span)
-        check_hive_columns(table.columns, self.row_format, statement.table.span)
+        check_csv_columns(table.columns, self.row_format, statement.table.span)
         table = replace(table, properties=properties, comment=self.comment if is_stated else comment)
         if table.external:
             try:
