@@ -165,7 +165,7 @@ def check_alike(target: Table, source: Table) -> None:
     if names_in_files[0] != names_in_files[1]:
         differences.append("columns of one were renamed or dropped, and their files have other names for them")
     if source.file_options != target.file_options:
-        differences.append("their text files have other separators")
+        differences.append("their files have other separators or options")
     if differences:
         raise AnalysisError(
             f"The tables {source.name} and {target.name} have incompatible schemas: {differences[0]}.",

@@ -20,7 +20,7 @@ from rewriter.catalog.keys.paths import default_directory
 from rewriter.catalog.keys.values import DEFAULT_PARTITION
 from rewriter.catalog.model.column_statistics import WRITTEN_BY_CLIENTS
 from rewriter.catalog.model.objects import Column, Partition, Table, View, full_name, parts_of
-from rewriter.catalog.model.row_formats import SERDE_PROPERTY, SKIPPED_LINES, TEXTFILE
+from rewriter.catalog.model.row_formats import HEADER_LINES, SERDE_PROPERTY, TEXTFILE
 from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.catalog.table_definitions import check_definition, check_view, has_known_type
 from rewriter.data_formats import DATA_FORMATS
@@ -297,7 +297,7 @@ def descriptor_of(table: Table, values: Mapping[str, Any], location: str | None 
 
 
 def _row_options(table: Table) -> dict[str, str]:
-    options = {name: value for name, value in table.file_options.items() if name != SKIPPED_LINES}
+    options = {name: value for name, value in table.file_options.items() if name != HEADER_LINES}
     return {"serialization.format": options.get("field.delim", "1"), **options}
 
 

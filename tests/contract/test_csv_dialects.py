@@ -211,6 +211,8 @@ def test_options_are_refused_by_name(duckdb: Engine, tmp_path: Path) -> None:
         for statement, error in {
             "CREATE TABLE t (a INT) USING csv OPTIONS (path '/x') LOCATION '/x'": ParseError,
             "CREATE TABLE t (a INT) USING parquet OPTIONS (compression 'gzip')": NotSupportedError,
+            "CREATE TABLE t (a ARRAY<INT>) USING csv OPTIONS (header true)": NotSupportedError,
+            "CREATE TABLE t (a BINARY) USING csv OPTIONS (header true)": NotSupportedError,
             "CREATE TABLE t (a INT) USING csv OPTIONS (sep ';') TBLPROPERTIES ('skip.header.line.count' = '1')": (
                 NotSupportedError
             ),

@@ -19,7 +19,7 @@ CLAUSES = {
     "parquet": "USING parquet OPTIONS (compression = 'snappy')",
     "orc": "STORED AS ORC",
     "json": "USING json",
-    "csv": "USING csv OPTIONS (header = true, sep = ',')",
+    "csv": "USING csv OPTIONS (header = true, escape = '\"')",
 }
 QUERY = "SELECT id, s FROM VALUES (1, 'a,\"b'), (2, NULL), (3, '') AS v(id, s)"
 ROWS: list[tuple[Any, ...]] = [(1, 'a,"b'), (2, None), (3, "")]
@@ -139,8 +139,7 @@ def test_links_are_not_followed(duckdb: Engine, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "USING csv SELECT 1",
-        "USING csv OPTIONS (header = 'false') SELECT 1",
+        "USING csv OPTIONS (header = 'no') SELECT 1",
         "USING parquet OPTIONS (compression = 'gzip') SELECT 1",
         "USING json OPTIONS (dateFormat = 'yyyy') SELECT 1",
         "STORED AS SEQUENCEFILE SELECT 1",

@@ -15,7 +15,7 @@ OPTION_PROPERTY = f"{SERDE_PROPERTY}option."
 #: Hive's names.
 FIELD, ESCAPE, NULL = "field.delim", "escape.delim", "serialization.null.format"
 #: The property by which Hive skips lines at the beginning of each file.
-SKIPPED_LINES = "skip.header.line.count"
+HEADER_LINES = "skip.header.line.count"
 _DEFAULTS = {FIELD: "\x01", NULL: "\\N"}
 
 
@@ -32,15 +32,15 @@ def file_options_of(format: str, properties: Mapping[str, str]) -> dict[str, str
         }
     else:
         return {}
-    skipped = properties.get(SKIPPED_LINES, "0")
-    return options | {SKIPPED_LINES: skipped} if options and skipped != "0" else options
+    skipped = properties.get(HEADER_LINES, "0")
+    return options | {HEADER_LINES: skipped} if options and skipped != "0" else options
 
 
 def row_format_properties(separators: Mapping[str, str]) -> dict[str, str]:
     """Returns the properties of separators of text files that a table keeps."""
-    return {SERDE_PROPERTY + name: value for name, value in separators.items() if name != SKIPPED_LINES}
+    return {SERDE_PROPERTY + name: value for name, value in separators.items() if name != HEADER_LINES}
 
 
 def csv_properties(options: Mapping[str, str]) -> dict[str, str]:
     """Returns the properties of options of CSV files that a table keeps."""
-    return {OPTION_PROPERTY + name: value for name, value in options.items() if name != SKIPPED_LINES}
+    return {OPTION_PROPERTY + name: value for name, value in options.items() if name != HEADER_LINES}

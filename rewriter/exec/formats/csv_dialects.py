@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rewriter.exec.formats.time_patterns import TimePattern, time_pattern
+from rewriter.exec.formats.time_patterns import TimeSpelling, time_spelling
 
 #: The option that states Hive's class of rows, OpenCSVSerde, with its value.
 SERDE, OPEN_CSV = "serde", "opencsv"
@@ -59,8 +59,8 @@ class CsvDialect:
     multi_line: bool = False
     trims_left: bool | None = None
     trims_right: bool | None = None
-    date: TimePattern | None = None
-    timestamp: TimePattern | None = None
+    date: TimeSpelling | None = None
+    timestamp: TimeSpelling | None = None
     quotes_all: bool = False
     escapes_quotes: bool = True
     compression: str = "none"
@@ -219,10 +219,10 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[str, str], str]:
     return read
 
 
-def _pattern(is_date: bool) -> Callable[[str, str], TimePattern]:
-    def read(option: str, value: str) -> TimePattern:
+def _pattern(is_date: bool) -> Callable[[str, str], TimeSpelling]:
+    def read(option: str, value: str) -> TimeSpelling:
         try:
-            return time_pattern(value, is_date)
+            return time_spelling(value, is_date)
         except ValueError as error:
             raise CsvOptionError(option, f"has the pattern '{value}'", str(error)) from None
 

@@ -19,10 +19,10 @@ from rewriter.exec.formats.text_input import OpenBytes, text_lines
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rewriter.exec.formats.time_patterns import TimePattern
+    from rewriter.exec.formats.time_patterns import TimeSpelling
 
 #: A row: the number of the line where it begins, and its fields. ``None`` is an empty field without quotes.
-Row = tuple[int, list["str | None"]]
+_Row = tuple[int, list["str | None"]]
 
 _ROWS = 10_000
 #: The most fields that Spark reads.
@@ -49,7 +49,7 @@ def read_csv_columns(
         yield pa.RecordBatch.from_arrays(arrays, names=columns.names)
 
 
-def read_csv_rows(path: str, open_bytes: OpenBytes, names: Sequence[str], dialect: CsvDialect) -> Iterator[Row]:
+def read_csv_rows(path: str, open_bytes: OpenBytes, names: Sequence[str], dialect: CsvDialect) -> Iterator[_Row]:
     """Yields the rows of a file, each with as many fields as there are names. Raises ``ValueError`` with the line."""
     awaits_header = dialect.header
     for line, fields in split_csv_rows(path, open_bytes, dialect):
@@ -64,7 +64,7 @@ def read_csv_rows(path: str, open_bytes: OpenBytes, names: Sequence[str], dialec
         yield line, fields
 
 
-def split_csv_rows(path: str, open_bytes: OpenBytes, dialect: CsvDialect) -> Iterator[Row]:
+def split_csv_rows(path: str, open_bytes: OpenBytes, dialect: CsvDialect) -> Iterator[_Row]:
     """Yields all rows of a file, the header too, without empty lines and comments. Raises ``ValueError`` with the line
     for one that is not spelled as a row.
     """
@@ -104,7 +104,7 @@ def _with_one_end(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]
         yield number, f"{text}\n" if end else text
 
 
-def _rows(lines: Iterator[tuple[int, str]], dialect: CsvDialect) -> Iterator[Row]:
+def _rows(lines: Iterator[tuple[int, str]], dialect: CsvDialect) -> Iterator[_Row]:
     quote, separator, comment = dialect.quote, dialect.separator, dialect.comment
     trims = bool(dialect.trims_left or dialect.trims_right)
     is_plain = not trims and not dialect.is_hives
@@ -165,12 +165,12 @@ class _Fields:
         self._blanks = re.compile(f"[{re.escape(_BLANKS.replace(separator, '').replace(chr(10), ''))}]*")
         self._unquoted = re.compile(f"[^{re.escape(separator)}\n]*")
 
-    def split(self, line: str, number: int) -> Row | None:
+    def split(self, line: str, number: int) -> _Row | None:
         """Returns the row of a line; ``None`` if it goes on in the next line."""
         self._fields, self._line = [], number
         return self._from(line, 0, number)
 
-    def resume(self, line: str, number: int) -> Row | None:
+    def resume(self, line: str, number: int) -> _Row | None:
         """Returns the row that goes on in this line; ``None`` if it goes on in the next one."""
         end = self._quoted(line, 0, number)
         return None if end is None else self._from(line, end, number)
@@ -179,7 +179,7 @@ class _Fields:
         hint = "" if self._dialect.multi_line or self._dialect.is_hives else " in its line, and multiLine is not true"
         return ValueError(f"the quote in line {self._quote_line} is not closed{hint}")
 
-    def _from(self, line: str, position: int, number: int) -> Row | None:
+    def _from(self, line: str, position: int, number: int) -> _Row | None:
         dialect = self._dialect
         length = len(line.removesuffix("\n"))
         # Behind a field that was resumed is a separator or the end of the line.
@@ -315,7 +315,7 @@ def _wrong_value(line: int, text: str, column: str) -> ValueError:
     return ValueError(f"line {line} has '{shown}' in the column {column}, which is no value of its type")
 
 
-def _plain_times(array: pa.Array, column: str, pattern: TimePattern, lines: Sequence[int]) -> pa.Array:
+def _plain_times(array: pa.Array, column: str, pattern: TimeSpelling, lines: Sequence[int]) -> pa.Array:
     import pyarrow as pa
 
     regex = pattern.regex()

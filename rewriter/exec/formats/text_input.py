@@ -46,7 +46,9 @@ def text_lines(
                 if not line.isascii():
                     _check_text(line, number, encoding)
                 yield number, line
-        except (EOFError, zlib.error) as error:
+        except (EOFError, OSError, zlib.error) as error:
+            if data is file:
+                raise
             raise ValueError(f"behind line {number}, its compressed data are damaged ({error})") from None
 
 

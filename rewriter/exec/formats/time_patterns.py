@@ -16,7 +16,7 @@ _ZONES = {"X": r"Z|[+-]\d\d(?:\d\d)?", "XX": r"Z|[+-]\d{4}", "XXX": r"Z|[+-]\d\d
 
 
 @dataclass(frozen=True)
-class TimePattern:
+class TimeSpelling:
     """A pattern, split into its pieces: fields of a time and literals.
 
     ``pieces`` are pairs of a field (``""`` for a literal) and the letters or the literal.
@@ -66,7 +66,7 @@ class TimePattern:
         return "".join(texts)
 
 
-def time_pattern(text: str, is_date: bool) -> TimePattern:
+def time_spelling(text: str, is_date: bool) -> TimeSpelling:
     """Returns a pattern of Spark. Raises ``ValueError``, with a hint, for one that is not supported."""
     pieces: list[tuple[str, str]] = []
     for match in re.finditer(r"'((?:[^']|'')*)'|([A-Za-z])\2*|([^A-Za-z'])|(.)", text, re.DOTALL):
@@ -88,7 +88,7 @@ def time_pattern(text: str, is_date: bool) -> TimePattern:
             raise ValueError(f"Write a character between {first_letters} and {second_letters}.")
     if is_date and {"zone", "fraction"} & set(names):
         raise ValueError("A date has no zone and no fractions of seconds.")
-    return TimePattern(text, tuple(pieces), is_date)
+    return TimeSpelling(text, tuple(pieces), is_date)
 
 
 def _field(letters: str) -> str:

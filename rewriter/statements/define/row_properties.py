@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rewriter.catalog.model.row_formats import (
     ESCAPE,
     FIELD,
+    HEADER_LINES,
     NULL,
     OPTION_PROPERTY,
-    SKIPPED_LINES,
     TEXTFILE,
     csv_properties,
     row_format_properties,
@@ -19,7 +19,12 @@ from rewriter.data_formats import CSV
 from rewriter.errors import NotSupportedError, Span
 from rewriter.exec.formats.csv_dialects import SERDE
 from rewriter.grammar.row_formats import RowFormat, checked_row_format
-from rewriter.statements.resolve.file_options import check_written_options, csv_options, hive_csv_options
+from rewriter.statements.resolve.file_options import (
+    check_csv_type,
+    check_written_options,
+    csv_options,
+    hive_csv_options,
+)
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column, Table
@@ -29,15 +34,15 @@ if TYPE_CHECKING:
 _CLAUSES = {FIELD: "FIELDS TERMINATED BY", ESCAPE: "ESCAPED BY", NULL: "NULL DEFINED AS"}
 
 
-def row_properties(statement: NewTable, format: str, like: Table | None) -> dict[str, str]:
+def spelled_rows(statement: NewTable, format: str, like: Table | None) -> dict[str, str]:
     """Returns how rows of text and CSV files are spelled, as properties: as the statement says, or as in the table that
     is copied. Raises ``NotSupportedError`` for options and properties by which the files would be read differently.
     """
     if like is not None and statement.format is None:
         options = like.file_options
         spelled = row_format_properties(options) if format == TEXTFILE else csv_properties(options)
-        return spelled | {key: value for key, value in options.items() if key == SKIPPED_LINES}
-    skipped = next((value for key, value in statement.properties if key.lower() == SKIPPED_LINES), None)
+        return spelled | {key: value for key, value in options.items() if key == HEADER_LINES}
+    skipped = next((value for key, value in statement.properties if key.lower() == HEADER_LINES), None)
     if format == TEXTFILE:
         properties = _separators(statement)
     elif format == CSV.name and statement.serde_properties is not None:
@@ -51,7 +56,7 @@ def row_properties(statement: NewTable, format: str, like: Table | None) -> dict
         return {}
     if statement.options:
         check_written_options(TEXTFILE, statement.options, statement.option_spans)
-    return properties if skipped is None else properties | {SKIPPED_LINES: _checked_skipped_lines(skipped, statement)}
+    return properties if skipped is None else properties | {HEADER_LINES: _checked_skipped_lines(skipped, statement)}
 
 
 def _separators(statement: NewTable) -> dict[str, str]:
@@ -75,8 +80,14 @@ def _texts(rows: RowFormat) -> dict[str, str]:
     return {_CLAUSES[FIELD]: rows.field, **escape, _CLAUSES[NULL]: rows.null}
 
 
-def check_hive_columns(columns: Sequence[Column], properties: Mapping[str, str], position: Span) -> None:
-    """Raises ``NotSupportedError`` for a column of OpenCSVSerde that is no STRING: Hive takes each of them for one."""
+def check_csv_columns(columns: Sequence[Column], properties: Mapping[str, str], position: Span) -> None:
+    """Raises ``NotSupportedError`` for a column that files with these options do not hold, and for one of OpenCSVSerde
+    that is no STRING: Hive takes each of them for one.
+    """
+    if not any(name.startswith(OPTION_PROPERTY) for name in properties):
+        return
+    for column in columns:
+        check_csv_type(column, position)
     if OPTION_PROPERTY + SERDE not in properties:
         return
     other = next((column for column in columns if column.type.lower() != "string"), None)
@@ -95,17 +106,17 @@ def _checked_skipped_lines(text: str, statement: NewTable) -> str:
     if text.strip().isascii() and text.strip().isdigit():
         return str(int(text))
     raise NotSupportedError(
-        f"The property {SKIPPED_LINES} has the value '{text}'.",
+        f"The property {HEADER_LINES} has the value '{text}'.",
         position=statement.table.span,
-        object=SKIPPED_LINES,
+        object=HEADER_LINES,
         hint="It is a number: '1'.",
     )
 
 
 def _refused_skipping(statement: NewTable) -> NotSupportedError:
     return NotSupportedError(
-        f"The property {SKIPPED_LINES} is Hive's, and not of tables USING csv.",
+        f"The property {HEADER_LINES} is Hive's, and not of tables USING csv.",
         position=statement.table.span,
-        object=SKIPPED_LINES,
+        object=HEADER_LINES,
         hint="Write OPTIONS (header 'true').",
     )

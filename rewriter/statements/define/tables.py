@@ -37,7 +37,7 @@ from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.runtime.temporary_tables import folder_of
 from rewriter.runtime.transaction_errors import not_in_transaction
-from rewriter.statements.define.row_properties import check_hive_columns, row_properties
+from rewriter.statements.define.row_properties import check_csv_columns, spelled_rows
 from rewriter.statements.define.table_properties import validate_properties
 from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.location_conflicts import (
@@ -123,7 +123,7 @@ class CreationTarget:
         comment = like.comment if like is not None else None
         if not isinstance(statement, s.CreateTableLike):
             comment = statement.comment
-        return cls(statement, context, name, format_, existing, comment, row_properties(statement, format_, like))
+        return cls(statement, context, name, format_, existing, comment, spelled_rows(statement, format_, like))
 
     @property
     def cluster(self) -> str | None:
@@ -187,7 +187,7 @@ class CreationTarget:
         is_stated = not isinstance(statement, s.CreateTableLike) and self.comment is not None
         properties |= self.row_format
         check_columns_of_format(self.format, table.columns, statement.table.span)
-        check_hive_columns(table.columns, self.row_format, statement.table.span)
+        check_csv_columns(table.columns, self.row_format, statement.table.span)
         table = replace(table, properties=properties, comment=self.comment if is_stated else comment)
         hidden = hidden_column(table)
         if table.external and hidden is not None and hidden.transform is not None:

@@ -160,7 +160,7 @@ def drop_view(statement: s.DropView, context: Context) -> Result:
 
 
 @runs(s.CreateViewOfFiles, in_transaction=True, without_warehouse=True)
-def create_view_of_files(statement: s.CreateViewOfFiles, context: Context) -> Result:
+def create_files_view(statement: s.CreateViewOfFiles, context: Context) -> Result:
     """CREATE TEMPORARY VIEW … USING: a temporary view of a query that reads the files with their options.
 
     Raises ``NotSupportedError`` for options that the format does not have. Reads no files.

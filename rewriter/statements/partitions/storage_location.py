@@ -17,8 +17,9 @@ from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.changes import AlterPartitions, AlterTable, Change, PartitionAlteration
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY
-from rewriter.data_formats import DATA_FORMATS, format_of_serde, known_format
+from rewriter.data_formats import CSV, DATA_FORMATS, format_of_serde, known_format
 from rewriter.errors import Error, NotSupportedError, Span
+from rewriter.exec.formats.csv_dialects import SERDE
 from rewriter.grammar.families import storage as s
 from rewriter.grammar.terms import Name
 from rewriter.runtime.result import Result
@@ -103,7 +104,8 @@ def set_serde(statement: s.SetSerde, context: Context) -> Result:
                 object=table.name,
                 hint=f"The serdes of {table.format} are {', '.join(() if own_format is None else own_format.serdes)}.",
             )
-        if of_serde.name != table.format:
+        is_other_csv = table.format == CSV.name and bool(table.file_options) and SERDE not in table.file_options
+        if of_serde.name != table.format or is_other_csv:
             raise _error_misread(table, of_serde.name, statement.serde_span)
     for (key, value), span in zip(statement.properties, statement.property_spans, strict=True):
         _check_property(table, key, value, span)

@@ -40,6 +40,17 @@ def _refused(error: CsvOptionError, span: Span | None) -> NotSupportedError:
     return NotSupportedError(f"{error}.", position=span, object=error.option, hint=error.hint)
 
 
+def check_csv_type(column: Column, position: Span) -> None:
+    """Raises ``NotSupportedError`` for a column whose values have no text in CSV files with options."""
+    if column.type.lower().startswith(("binary", "array", "map", "struct")):
+        raise NotSupportedError(
+            f"The column {column.name}, {column.type.upper()}, cannot be in a CSV file with options.",
+            position=position,
+            object=column.name,
+            hint="Use another format, such as parquet, or write CAST(… AS STRING).",
+        )
+
+
 def check_written_options(format: str, pairs: Sequence[tuple[str, str]], spans: Sequence[Span]) -> None:
     """Raises ``NotSupportedError`` for options by which files of another format would be written differently."""
     as_written = DATA_FORMATS[format].written_options

@@ -30,7 +30,12 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.tables import check_columns_of_format, new_column
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare
-from rewriter.statements.resolve.file_options import check_written_options, csv_options, hive_csv_options
+from rewriter.statements.resolve.file_options import (
+    check_csv_type,
+    check_written_options,
+    csv_options,
+    hive_csv_options,
+)
 from rewriter.statements.resolve.location_conflicts import check_output_directory
 from rewriter.statements.resolve.locations import check_table_format, local
 from rewriter.statements.resolve.type_trees import type_tree
@@ -142,6 +147,8 @@ def _columns(
             )
     columns = tuple(new_column(ColumnDef(column.name, column.type, None, span)) for column in query_columns)
     check_columns_of_format(format, columns, span)
+    for column in columns if format == CSV.name else ():
+        check_csv_type(column, span)
     if not names_columns:
         return tuple(Column(f"c{number}", column.type) for number, column in enumerate(columns))
     return columns

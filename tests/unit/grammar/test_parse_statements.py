@@ -123,7 +123,7 @@ from rewriter.grammar.families.timelines import (
     ShowWork,
 )
 from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
-from rewriter.grammar.families.views import AlterView, CreateView, DropView, ShowViews
+from rewriter.grammar.families.views import AlterView, CreateView, CreateViewOfFiles, DropView, ShowViews
 from rewriter.grammar.families.writes import Insert, LoadData
 from rewriter.grammar.filters import And, Comparison, IsNull, Or
 from rewriter.grammar.parser import parse
@@ -221,6 +221,47 @@ STATEMENTS: list[tuple[str, Statement]] = [
         ),
     ),
     ("CREATE TEMPORARY VIEW v AS TABLE t", CreateView(view=name("v"), query=Query("TABLE t"), temporary=True)),
+    (
+        "CREATE OR REPLACE TEMP VIEW v (a INT) USING CSV OPTIONS (path '/f', header true, 'sep' = ';')",
+        CreateViewOfFiles(
+            view=name("v"),
+            format="csv",
+            path="/f",
+            columns=(ColumnDef("a", "int"),),
+            options=(("header", "true"), ("sep", ";")),
+            or_replace=True,
+        ),
+    ),
+    (
+        "CREATE TABLE t (a INT) USING csv OPTIONS (header 'true', 'Path' '/f')",
+        CreateTable(
+            table=name("t"),
+            columns=(ColumnDef("a", "int"),),
+            format="csv",
+            options=(("header", "true"),),
+            location="/f",
+        ),
+    ),
+    (
+        "CREATE TABLE t (a STRING) ROW FORMAT SERDE 'org.apache.hadoop.hive.serde2.OpenCSVSerde' "
+        "WITH SERDEPROPERTIES ('quoteChar' = '`') STORED AS TEXTFILE",
+        CreateTable(
+            table=name("t"),
+            columns=(ColumnDef("a", "string"),),
+            format="csv",
+            serde_properties=(("quoteChar", "`"),),
+        ),
+    ),
+    (
+        "CREATE TABLE t (a INT) ROW FORMAT SERDE 'org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe' "
+        "WITH SERDEPROPERTIES ('field.delim' = ';', 'serialization.format' = ',', 'serialization.null.format' = '')",
+        CreateTable(
+            table=name("t"),
+            columns=(ColumnDef("a", "int"),),
+            format="textfile",
+            row_format=RowFormat(";", None, ""),
+        ),
+    ),
     ("ALTER VIEW s.v AS SELECT 1", AlterView(view=name("s", "v"), query=Query("SELECT 1"))),
     ("ALTER VIEW v SELECT 1 -- end", AlterView(view=name("v"), query=Query("SELECT 1"))),
     ("ALTER VIEW v (SELECT 1)", AlterView(view=name("v"), query=Query("(SELECT 1)"))),

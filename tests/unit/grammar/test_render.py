@@ -115,7 +115,7 @@ from rewriter.grammar.families.timelines import (
     ShowWork,
 )
 from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
-from rewriter.grammar.families.views import AlterView, CreateView, DropView, ShowViews
+from rewriter.grammar.families.views import AlterView, CreateView, CreateViewOfFiles, DropView, ShowViews
 from rewriter.grammar.families.writes import Insert, LoadData
 from rewriter.grammar.lexer import tokens
 from rewriter.grammar.parser import parse
@@ -337,6 +337,22 @@ statements = some.one_of(
         row_format=some.sampled_from([RowFormat(), RowFormat(",", "\\", "null"), RowFormat("\t", None, "it's")]),
     ),
     some.builds(
+        CreateTable,
+        table=qualified,
+        columns=tuples(columns),
+        format=some.just("csv"),
+        options=tuples(
+            some.tuples(texts.filter(lambda key: key.lower() != "path"), texts), lambda pair: pair[0].lower()
+        ),
+    ),
+    some.builds(
+        CreateTable,
+        table=qualified,
+        columns=tuples(columns),
+        format=some.just("csv"),
+        serde_properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
+    ),
+    some.builds(
         CreateTableAs,
         table=qualified,
         query=queries,
@@ -398,6 +414,17 @@ statements = some.one_of(
         query=queries,
         columns=optional(tuples(some.builds(ColumnDef, names, some.none(), optional(texts)), unique("name"))),
         comment=optional(texts),
+    ),
+    some.builds(
+        CreateViewOfFiles,
+        view=names.map(lambda view: Name((view,))),
+        format=some.sampled_from(["csv", "x y"]),
+        path=texts,
+        columns=optional(tuples(columns, unique("name"))),
+        options=tuples(
+            some.tuples(texts.filter(lambda key: key.lower() != "path"), texts), lambda pair: pair[0].lower(), least=0
+        ),
+        or_replace=flags,
     ),
     some.builds(AlterView, view=qualified, query=queries),
     some.builds(DropView, view=qualified, if_exists=flags),
