@@ -112,16 +112,6 @@ def describe(statement: s.Describe, context: Context) -> Result:
     if statement.kind == "FACT":
         return described_fact(named_fact(statement.name, context))
     object_ = context.named(statement.name)
-    if (
-        object_ is None
-        and statement.column is not None
-        and [part.lower() for part in statement.name.parts] == ["history"]
-    ):
-        raise NotSupportedError(
-            "DESCRIBE HISTORY is not supported.",
-            position=statement.name.span,
-            hint="SHOW PARTITIONS t STATUS lists the partitions of a table, system.transactions the commits.",
-        )
     if isinstance(object_, Cube | Fact):
         _refuse_parts(statement, object_)
         return described_cube(object_) if isinstance(object_, Cube) else described_fact(object_)
