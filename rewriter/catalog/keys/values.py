@@ -167,10 +167,10 @@ def hidden_column(table: Table) -> Column | None:
 
 def files_of_others(table: Table, column: Column) -> NotSupportedError:
     """Returns the error for files that would become a partition as they are."""
-    source = "" if column.transform is None else column.transform.source
+    assert column.transform is not None
     return NotSupportedError(
-        f"Files cannot become a partition of {table.name} as they are: {column.name} is computed from the {source} of "
-        "each row.",
+        f"Files cannot become a partition of {table.name} as they are: {column.name} is computed from the "
+        f"{column.transform.source} of each row.",
         object=table.name,
         hint=f"INSERT INTO {table.name} SELECT … FROM parquet.`path` reads the files.",
     )

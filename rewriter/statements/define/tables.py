@@ -444,18 +444,22 @@ def _check_transforms(columns: Sequence[Column], definitions: Sequence[ColumnDef
     for column, definition in zip(columns, definitions, strict=True):
         if column.transform is None:
             continue
-        source, problem, hint = column.transform.source, "", "Write the transform of the shortest period alone."
+        source = column.transform.source
         if source.lower() in plain:
-            problem, hint = "is a partition column itself", "Write the column, or its transform, not both."
-        elif source.lower() in sources:
-            problem = "has two transforms"
-        if problem:
             raise AnalysisError(
-                f"{source} in PARTITIONED BY of {table.last} {problem}.",
+                f"{source} in PARTITIONED BY of {table.last} is a partition column, and has a transform.",
                 condition="INVALID_PARTITION_TRANSFORM",
                 position=definition.span,
                 object=source,
-                hint=hint,
+                hint="Write the column, or its transform, not both.",
+            )
+        if source.lower() in sources:
+            raise AnalysisError(
+                f"{source} in PARTITIONED BY of {table.last} has two transforms.",
+                condition="INVALID_PARTITION_TRANSFORM",
+                position=definition.span,
+                object=source,
+                hint="Write the transform of the shortest period alone.",
             )
         sources.add(source.lower())
 

@@ -240,6 +240,8 @@ REFUSED = [
     ("CREATE TABLE t (a int, ts timestamp) PARTITIONED BY («days»(ts))", "to_date(ts)"),
     ("CREATE TABLE t (a int, ts timestamp) PARTITIONED BY (a, «hour»(ts))", "date_format(ts, 'yyyy-MM-dd-HH')"),
     ("CREATE TABLE t PARTITIONED BY («bucket»(8, id)) AS SELECT 1 AS id", "single value"),
+    ("CREATE TABLE t PARTITIONED BY («truncate»(id, 8)) AS SELECT 1 AS id", "years, months, days and hours"),
+    ("CREATE TABLE t (ts TIMESTAMP) PARTITIONED BY («days(ts, 8»))", "(days(ts))"),
     ("CREATE TABLE t «PARTITION» BY RANGE (a) AS SELECT 1 AS a", "PARTITIONED BY"),
     ("CREATE TABLE t (a int) «CLUSTERED» BY (a) INTO 8 BUCKETS", "Omit the clause"),
     ("CREATE TABLE t (a int) ROW FORMAT DELIMITED «FIELDS TERMINATED BY '||'»", "FIELDS TERMINATED BY '\\t'"),

@@ -178,6 +178,19 @@ STATEMENTS: list[tuple[str, Statement]] = [
         ),
     ),
     (
+        "CREATE TABLE page_view(user STRING, cnt INT) PARTITIONED BY (days(`a b`), Date_Hour(user), d STRING, year(cnt))",
+        CreateTable(
+            table=name("page_view"),
+            columns=USER_CNT,
+            partitioned_by=(
+                ColumnDef("a b", None, transform="days"),
+                ColumnDef("user", None, transform="hours"),
+                ColumnDef("d", "string"),
+                ColumnDef("cnt", None, transform="years"),
+            ),
+        ),
+    ),
+    (
         "CREATE TABLE country_page_view(user STRING, cnt INT) PARTITIONED BY (date STRING, country STRING);",
         CreateTable(
             table=name("country_page_view"),

@@ -201,6 +201,9 @@ values = some.one_of(literals, constants.map(partial(Literal, "constant")))
 dynamic = tuples(some.builds(PartitionItem, names, optional(values)), unique("column"))
 static = tuples(some.builds(PartitionItem, names, values), unique("column"))
 columns = some.builds(ColumnDef, names, types, optional(texts))
+transforms = some.builds(
+    ColumnDef, names, some.none(), transform=some.sampled_from(["years", "months", "days", "hours"])
+)
 layouts = tuples(some.builds(LayoutColumn, names, optional(texts)), unique("column"))
 periods = some.sampled_from(["MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY"])
 complete = tuples(some.builds(CompleteWith, names, optional(tuples(literals))), unique("column"), least=0)
@@ -319,7 +322,7 @@ statements = some.one_of(
         CreateTable,
         table=qualified,
         columns=tuples(columns),
-        partitioned_by=tuples(columns | some.builds(ColumnDef, names, some.none()), least=0),
+        partitioned_by=tuples(columns | transforms | some.builds(ColumnDef, names, some.none()), least=0),
         external=flags,
         if_not_exists=flags,
         format=optional(some.sampled_from(["parquet", "orc", "x y", "table"])),
@@ -356,7 +359,7 @@ statements = some.one_of(
         CreateTableAs,
         table=qualified,
         query=queries,
-        partitioned_by=tuples(some.builds(ColumnDef, names, some.none()), least=0),
+        partitioned_by=tuples(transforms | some.builds(ColumnDef, names, some.none()), least=0),
         external=flags,
         format=optional(some.sampled_from(["parquet", "orc", "x y", "table"])),
         location=optional(texts),
