@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import (
-    Function,
     Aggregate,
     Column,
     Cube,
     Fact,
+    Function,
     Measure,
     Partition,
     Storage,
