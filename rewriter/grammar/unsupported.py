@@ -54,7 +54,7 @@ _CLASS = (
     "A function is one expression: CREATE FUNCTION f(x INT) RETURNS INT RETURN x + 1. Classes of Java, and functions "
     "that return a table, are not run."
 )
-_NO_FUNCTIONS = "Functions are those of Spark: SHOW FUNCTIONS lists them."
+_NO_FUNCTIONS = "Not needed: a query reads the newest body of a SQL function. SHOW FUNCTIONS lists all functions."
 _FILES = "Read the files in place: INSERT INTO t SELECT … FROM parquet.`path`."
 _VIEW = "CREATE OR REPLACE VIEW v AS SELECT … replaces it."
 _GLOBAL = "CREATE TEMPORARY VIEW v AS SELECT … is of this session; CREATE VIEW v AS SELECT … is of all sessions."

@@ -522,6 +522,16 @@ def _setting(name: str) -> _Setting:
     )
 
 
+def _lenient(name: str) -> str:
+    """Returns a hint with the functions that return NULL where ANSI mode raises."""
+    if name.lower() != "spark.sql.ansi.enabled":
+        return ""
+    return (
+        "Functions that return NULL instead of an error: try_cast, try_add, try_subtract, try_multiply, try_divide, "
+        "try_mod, try_to_date, try_to_timestamp, try_to_number, try_element_at, get. "
+    )
+
+
 def _engine_setting(setting: EngineSetting) -> _Setting:
     """Returns a setting of Hive or Spark, whose check takes only values that change nothing here."""
 
@@ -530,9 +540,12 @@ def _engine_setting(setting: EngineSetting) -> _Setting:
             return text.strip()
         raise NotSupportedError(
             f"{setting.name} = {text.strip()} is not supported: it would change {setting.changes}.",
-            hint=f"Leave it at {setting.value}, which is always in effect here."
-            if setting.value is not None
-            else "Remove the statement, if results do not depend on it.",
+            hint=_lenient(setting.name)
+            + (
+                f"Leave it at {setting.value}, which is always in effect here."
+                if setting.value is not None
+                else "Remove the statement, if results do not depend on it."
+            ),
         )
 
     meaning = (

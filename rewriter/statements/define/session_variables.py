@@ -85,8 +85,11 @@ def declare_variable(statement: s.DeclareVariable, context: Context) -> Result:
 
 @runs(s.SetVariables, in_transaction=True, without_warehouse=True)
 def set_variables(statement: s.SetVariables, context: Context) -> Result:
-    """SET VARIABLE v = e, …. All expressions see the old values. Raises as ``set_to_row`` does."""
+    """SET VARIABLE v = e, …. Raises as ``set_to_row`` does, and ``NotSupportedError`` for an expression that names a
+    variable which the same statement has set before it: in Spark, that means the expression, before it is cast.
+    """
     variables = _known(statement.variables, context)
+    _check_independent(statement)
     values = [
         Expression(variable.default, value.span) if value.text.upper() == "DEFAULT" else value
         for variable, value in zip(variables, statement.values, strict=True)
@@ -100,6 +103,19 @@ def set_variables(statement: s.SetVariables, context: Context) -> Result:
         context,
     )
     return Result("SET VARIABLE")
+
+
+def _check_independent(statement: s.SetVariables) -> None:
+    for index, value in enumerate(statement.values):
+        earlier = {name.last.lower() for name in statement.variables[:index]}
+        for token in tokens(value.text) if earlier else ():
+            if token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER) and identifier_value(token).lower() in earlier:
+                raise NotSupportedError(
+                    f"{identifier_value(token)} is set by the same SET VARIABLE.",
+                    position=token.span.shifted(value.span.start),
+                    object=identifier_value(token),
+                    hint="Write a SET VARIABLE for each.",
+                )
 
 
 @runs(s.SetVariablesByQuery, in_transaction=True, without_warehouse=True)

@@ -144,8 +144,8 @@ names = some.sampled_from(["a", "date", "user", "SELECT", "Table", "values", "1a
 qualified = some.builds(Name, some.lists(names, min_size=1, max_size=3).map(tuple))
 databases = some.builds(DatabaseName, names)
 paths = some.builds(ColumnName, some.lists(names, min_size=1, max_size=3).map(tuple))
-expressions = some.sampled_from(["1", "f(a, 'b')", "(SELECT 1, 2)", "x + 1 -- c\n+ 2", "CASE WHEN a THEN b END"]).map(
-    Expression
+worded = some.sampled_from(
+    [Expression(text) for text in ("1", "f(a, 'b')", "(SELECT 1, 2)", "x + 1 -- c\n+ 2", "CASE WHEN a THEN b END")]
 )
 clusters = some.builds(ClusterName, names)
 flags = some.booleans()
@@ -639,22 +639,22 @@ statements = some.one_of(
         CreateFunction,
         function=qualified,
         parameters=tuples(some.builds(ColumnDef, name=names, type=some.just("decimal(5,2)"), comment=optional(texts))),
-        body=expressions,
+        body=worded,
         returns=some.none() | some.just("int"),
         temporary=flags,
         or_replace=flags,
         comment=optional(texts),
     ),
-    some.builds(CreateFunction, function=qualified, parameters=some.just(()), body=expressions, if_not_exists=flags),
+    some.builds(CreateFunction, function=qualified, parameters=some.just(()), body=worded, if_not_exists=flags),
     some.builds(DropFunction, function=qualified, temporary=flags, if_exists=flags),
     some.builds(
         DeclareVariable,
         variables=some.lists(paths, min_size=1, max_size=3).map(tuple),
         type=some.just("string"),
-        default=optional(expressions),
+        default=optional(worded),
         or_replace=flags,
     ),
-    some.lists(some.tuples(paths, expressions), min_size=1, max_size=3).map(
+    some.lists(some.tuples(paths, worded), min_size=1, max_size=3).map(
         lambda pairs: SetVariables(
             variables=tuple(variable for variable, _ in pairs), values=tuple(value for _, value in pairs)
         )
@@ -667,9 +667,9 @@ statements = some.one_of(
     some.builds(DropVariable, variable=paths, if_exists=flags),
     some.builds(
         ExecuteImmediate,
-        statement=expressions,
+        statement=worded,
         into=some.lists(paths, max_size=3).map(tuple),
-        arguments=some.lists(some.tuples(expressions, optional(names)), max_size=3).map(tuple),
+        arguments=some.lists(some.tuples(worded, optional(names)), max_size=3).map(tuple),
     ),
     some.builds(
         DescribeFunction, function=some.lists(names, min_size=1).map(lambda n: ColumnName(tuple(n))), extended=flags
