@@ -202,8 +202,11 @@ class ExpressionTypes:
 
     def _scalar_subquery(self, expression: Expression) -> str | None:
         block = self._blocks.at(expression.first)
-        columns = None if block is None or block.end != expression.last else self._columns_of(block)
-        return next(iter(columns.values())) if columns is not None and len(columns) == 1 else None
+        if block is None or block.end != expression.last:
+            return None
+        items = [item for select in block.selects for item in select]
+        value = items[0].expression if len(block.selects) == len(items) == 1 else None
+        return None if value is None else self.type_of(value)
 
     def _literal(self, expression: Expression) -> str | None:
         token = self._tokens[expression.first]
