@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from rewriter.convert.column_types import base_type
 from rewriter.errors import Error
@@ -14,12 +16,15 @@ from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.settings import SessionSettings
 from rewriter.shell.script import mask_references
 
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
+
 ANSI = "spark.sql.ansi.enabled"
 OVERWRITE_MODES = ("spark.sql.sources.partitionoverwritemode", "rewriter.partition_overwrite_mode")
 
 
 @dataclass(frozen=True)
-class Problem:
+class ConversionProblem:
     """Why a statement, or an expression of it, was not converted, and what a person can do."""
 
     reason: str
@@ -86,3 +91,20 @@ def known_table(columns: Mapping[str, str], partitioned_by: tuple[str, ...], is_
     types = {name.lower(): base_type(type_) for name, type_ in columns.items()}
     lowered = tuple(name.lower() for name in partitioned_by)
     return KnownTable(types, (*(n for n in names if n not in lowered), *lowered), lowered, is_of_spark)
+
+
+def warehouse_tables(catalog: Catalog) -> dict[str, KnownTable]:
+    """Returns the tables of the catalog by their last names, in lower case. Tables of several databases that have the
+    same name are left out: which of them a script means is not certain.
+    """
+    tables = catalog.snapshot().tables()
+    counts = Counter(table.name.rpartition(".")[2].lower() for table in tables)
+    return {
+        name: known_table(
+            {column.name: column.type for column in table.all_columns},
+            tuple(column.name for column in table.partition_columns),
+            is_of_spark=False,
+        )
+        for table in tables
+        if counts[name := table.name.rpartition(".")[2].lower()] == 1
+    }
