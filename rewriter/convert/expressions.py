@@ -216,6 +216,8 @@ class _Reader:
                 left = Expression(
                     ExpressionForm.CAST, left.first, last, self._type(index + 1, last), (left,), (left,), index
                 )
+            elif token.is_operator(":") and index + 1 < end and token.start == self._tokens[left.last].end:
+                left = Expression(ExpressionForm.OTHER, left.first, index + 1, "", (left,))  # A path in a VARIANT.
             elif token.is_operator(".") and index + 1 < end and left.form is not ExpressionForm.NAME:
                 left = Expression(ExpressionForm.OTHER, left.first, index + 1, "", (left,))
             else:

@@ -121,9 +121,11 @@ class QueryBlock:
             return self._called(BlockRelation(None, self._blocks.at(index)), places, number)
         if tokens[index].is_word("VALUES", "TABLE", "LATERAL") or tokens[index].kind is TokenKind.OPERATOR:
             return BlockRelation()
+        names = [identifier_value(tokens[places[number]]).lower()]
         while number + 2 < len(places) and tokens[places[number + 1]].is_operator("."):
             number += 2
-        name = identifier_value(tokens[places[number]]).lower()
+            names.append(identifier_value(tokens[places[number]]).lower())
+        name = ".".join(names)
         inner = self.named(name)
         if inner is self or (inner is not None and inner.start <= self.start and self.end <= inner.end):
             return BlockRelation()  # A recursive one.

@@ -265,7 +265,7 @@ def delete_statement(typed: str, lexed: Sequence[Token], state: ScriptState) -> 
         return None
     alias = typed[lexed[at].end : lexed[where].start].rstrip()
     condition = typed[lexed[where + 1].start : lexed[-1].end]
-    table = state.table(lexed[at])
+    table = state.table(lexed[2 : at + 1])
     spec = None if table is None else _static_partition(typed, lexed[where + 1 :], table)
     keeps = f"WHERE ({condition}) IS NOT TRUE"
     if spec is not None and table is not None and table.names is not None:
@@ -294,7 +294,10 @@ def delete_statement(typed: str, lexed: Sequence[Token], state: ScriptState) -> 
 
 def deletes_partitions(lexed: Sequence[Token], state: ScriptState) -> bool:
     """Tests whether a DELETE names only columns of partitions of a known table, or no column."""
-    table = state.table(next((t for t in lexed[2:] if t.kind is not TokenKind.OPERATOR), lexed[-1]))
+    at = 2
+    while at + 2 < len(lexed) and lexed[at + 1].is_operator("."):
+        at += 2
+    table = state.table(lexed[2 : at + 1])
     where = next((i for i, token in enumerate(lexed) if token.is_word("WHERE")), None)
     if where is None:
         return True

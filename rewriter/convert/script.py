@@ -17,14 +17,23 @@ from rewriter.convert.refusals import (
     delete_statement,
     deletes_partitions,
 )
-from rewriter.convert.script_state import ANSI, OVERWRITE_MODES, ConversionProblem, KnownTable, ScriptState, known_table
+from rewriter.convert.script_state import (
+    ANSI,
+    OVERWRITE_MODES,
+    ConversionProblem,
+    KnownTable,
+    ScriptState,
+    dotted_name,
+    known_table,
+)
 from rewriter.data_formats import REFUSED_FORMATS
 from rewriter.errors import Error, NotSupportedError, Span
 from rewriter.exec.spark_functions import is_function, similar_function
+from rewriter.grammar.families.databases import UseDatabase
 from rewriter.grammar.families.multi_inserts import MultiInsert
 from rewriter.grammar.families.settings import ResetSetting, SetSetting
 from rewriter.grammar.families.tables import CreateTable, CreateTableAs, DropTable
-from rewriter.grammar.families.views import CreateView
+from rewriter.grammar.families.views import CreateView, DropView
 from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, split_statements, tokens
 from rewriter.grammar.parser import parse
@@ -248,7 +257,7 @@ class _Statement:
         state = self._state
         if state.is_hive or state.overwrite_mode is not None or not insert.overwrite:
             return
-        table = state.tables.get(insert.table.last.lower())
+        table = state.tables.get(dotted_name(insert.table.parts))
         items = insert.partition or ()
         is_static = bool(items) and all(item.value is not None for item in items)
         if table is not None:
@@ -321,10 +330,10 @@ def _note_objects(
         parts = tuple(column.name for column in parsed.partitioned_by)
         declared |= {column.name: column.type for column in parsed.partitioned_by if column.type is not None}
         is_of_spark = any(token.is_word("USING") for token in lexed)
-        state.tables[parsed.table.last.lower()] = known_table(declared, parts, is_of_spark)
+        state.tables[dotted_name(parsed.table.parts)] = known_table(declared, parts, is_of_spark)
     elif isinstance(parsed, CreateTableAs | CreateView):
         is_view = isinstance(parsed, CreateView)
-        name = (parsed.view if isinstance(parsed, CreateView) else parsed.table).last.lower()
+        name = dotted_name((parsed.view if isinstance(parsed, CreateView) else parsed.table).parts)
         parts = () if isinstance(parsed, CreateView) else tuple(c.name.lower() for c in parsed.partitioned_by)
         state.tables.pop(name, None)
         is_renamed = isinstance(parsed, CreateView) and parsed.columns is not None
@@ -334,12 +343,18 @@ def _note_objects(
             state.tables[name] = KnownTable(columns, names, parts, is_of_spark)
         elif not is_view and parts:
             state.tables[name] = KnownTable({}, None, parts, any(token.is_word("USING") for token in lexed))
+    elif isinstance(parsed, UseDatabase):
+        state.use_database()
+    elif isinstance(parsed, DropView):
+        state.tables.pop(dotted_name(parsed.view.parts), None)
     elif isinstance(parsed, DropTable):
-        state.tables.pop(parsed.table.last.lower(), None)
+        state.tables.pop(dotted_name(parsed.table.parts), None)
     elif lexed[0].is_word("ALTER") and len(lexed) > 2 and any(
         token.is_word("COLUMN", "COLUMNS", "RENAME", "REPLACE", "CHANGE", "ADD") for token in lexed
     ) and not any(token.is_word("PARTITION") for token in lexed):  # fmt: skip
-        for token in lexed[2:5]:
-            state.tables.pop(identifier_value(token).lower(), None)
+        end = 3
+        while end + 1 < len(lexed) and lexed[end].is_operator("."):
+            end += 2
+        state.tables.pop(dotted_name(identifier_value(t) for t in lexed[2:end] if not t.is_operator(".")), None)
     elif lexed[0].is_word("CREATE") and any(token.is_word("FUNCTION") for token in lexed[:5]):
         state.functions |= {identifier_value(t).lower() for t in lexed[:8] if t.kind is not TokenKind.OPERATOR}

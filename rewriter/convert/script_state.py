@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -56,6 +56,7 @@ class ScriptState:
     text: str
     is_lenient_by_default: bool
     is_hive: bool
+    stored: Mapping[str, KnownTable] = field(default_factory=dict)
     tables: dict[str, KnownTable] = field(default_factory=dict)
     functions: set[str] = field(default_factory=set)
     overwrite_mode: str | None = None
@@ -65,6 +66,7 @@ class ScriptState:
 
     def __post_init__(self) -> None:
         self.is_lenient = self.is_lenient_by_default
+        self.tables = dict(self.stored)
 
     def setting(self, statement: str) -> SetSetting | None:
         """Returns the statement SET that a text is."""
@@ -74,8 +76,14 @@ class ScriptState:
             return None
         return parsed if isinstance(parsed, SetSetting) else None
 
-    def table(self, name: Token) -> KnownTable | None:
-        return self.tables.get(identifier_value(name).lower())
+    def table(self, name: Sequence[Token]) -> KnownTable | None:
+        """Returns the table of a name, the tokens of which may have dots between them."""
+        return self.tables.get(dotted_name(identifier_value(token) for token in name if not token.is_operator(".")))
+
+    def use_database(self) -> None:
+        """Forgets the tables that the script has created in the database that was the current one."""
+        kept = {name: table for name, table in self.tables.items() if "." in name}
+        self.tables = {**dict(self.stored), **kept}
 
     def reset(self, key: str | None) -> None:
         """Takes the defaults of a setting, or of all."""
@@ -83,6 +91,11 @@ class ScriptState:
             self.overwrite_mode = None
         if key is None or key.lower() == ANSI:
             self.is_lenient = self.is_lenient_by_default
+
+
+def dotted_name(parts: Iterable[str]) -> str:
+    """Returns a name as the keys of tables have it: in lower case, with dots."""
+    return ".".join(parts).lower()
 
 
 def known_table(columns: Mapping[str, str], partitioned_by: tuple[str, ...], is_of_spark: bool) -> KnownTable:
@@ -94,17 +107,18 @@ def known_table(columns: Mapping[str, str], partitioned_by: tuple[str, ...], is_
 
 
 def warehouse_tables(catalog: Catalog) -> dict[str, KnownTable]:
-    """Returns the tables of the catalog by their last names, in lower case. Tables of several databases that have the
-    same name are left out: which of them a script means is not certain.
+    """Returns the tables of the catalog by their names, in lower case, with and without the database.
+
+    Without it, tables of several databases that have the same name are left out: which is meant is not certain.
     """
+    named: dict[str, KnownTable] = {}
     tables = catalog.snapshot().tables()
     counts = Counter(table.name.rpartition(".")[2].lower() for table in tables)
-    return {
-        name: known_table(
-            {column.name: column.type for column in table.all_columns},
-            tuple(column.name for column in table.partition_columns),
-            is_of_spark=False,
-        )
-        for table in tables
-        if counts[name := table.name.rpartition(".")[2].lower()] == 1
-    }
+    for table in tables:
+        database, _, last = table.name.lower().rpartition(".")
+        columns = {column.name: column.type for column in table.all_columns}
+        parts = tuple(column.name for column in table.partition_columns)
+        named[dotted_name((database or "default", last))] = known_table(columns, parts, is_of_spark=False)
+        if counts[last] == 1:
+            named[last] = named[dotted_name((database or "default", last))]
+    return named
