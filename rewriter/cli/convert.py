@@ -88,7 +88,7 @@ def _tables(warehouse: str | None, catalog: str | None, profile: str | None) -> 
         if catalog is not None:
             raise click.UsageError("--catalog needs -w.")
         return {}
-    from rewriter.convert.warehouse_tables import warehouse_tables
+    from rewriter.convert.script_state import warehouse_tables
 
     named = connection(warehouse=warehouse, catalog=catalog, profile=profile)
     with named.reading_session("Name the directory of a warehouse.") as session:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from rewriter.convert.expressions import COMPARISONS, Expression, Form
-from rewriter.convert.query_blocks import Block, Blocks, Item, Relation
+from rewriter.convert.expressions import COMPARING, Expression, ExpressionForm
+from rewriter.convert.query_blocks import BlockRelation, ListedItem, QueryBlock, QueryBlocks
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value
 
 #: The types of the columns of tables, both in lower case, by the table's last name.
@@ -70,7 +70,7 @@ def base_type(type_name: str) -> str:
     return _SYNONYMS.get(word, word)
 
 
-def common_type(types: Sequence[str | None]) -> str | None:
+def _common_type(types: Sequence[str | None]) -> str | None:
     """Returns the type of values of these types in one column, such as the results of a CASE, without ANSI mode."""
     certain = {type_ for type_ in types if type_ != NULL}
     if None in certain:
@@ -91,7 +91,7 @@ class ExpressionTypes:
 
     def __init__(self, tokens: Sequence[Token], roots: Sequence[Expression], tables: TableColumns) -> None:
         self._tokens, self._tables = tokens, tables
-        self._blocks = Blocks(tokens, roots)
+        self._blocks = QueryBlocks(tokens, roots)
         self._cached: dict[int, str | None] = {}
         self._returned: dict[int, Mapping[str, str | None] | None] = {}
         self._hidden = self._lambda_names()
@@ -111,7 +111,7 @@ class ExpressionTypes:
         """Returns the columns that the statement returns, in order; ``None`` if a name is not certain."""
         return self._columns_of(self._blocks.whole)
 
-    def _columns_of(self, block: Block) -> Mapping[str, str | None] | None:
+    def _columns_of(self, block: QueryBlock) -> Mapping[str, str | None] | None:
         key = id(block)
         if key not in self._returned:
             self._returned[key] = None
@@ -131,7 +131,7 @@ class ExpressionTypes:
             for name, types in zip(first, certain, strict=True)
         }
 
-    def _selected(self, block: Block, items: Sequence[Item]) -> Mapping[str, str | None] | None:
+    def _selected(self, block: QueryBlock, items: Sequence[ListedItem]) -> Mapping[str, str | None] | None:
         columns: dict[str, str | None] = {}
         for item in items:
             if item.is_star:
@@ -146,7 +146,7 @@ class ExpressionTypes:
             columns[item.name] = None if item.expression is None else self.type_of(item.expression)
         return columns
 
-    def _relation_columns(self, relation: Relation) -> Mapping[str, str | None] | None:
+    def _relation_columns(self, relation: BlockRelation) -> Mapping[str, str | None] | None:
         """Returns the columns of a relation; ``None`` if they are not known."""
         if relation.generated:
             return self._generated(relation)
@@ -156,7 +156,7 @@ class ExpressionTypes:
             return self._columns_of(relation.block)
         return None if relation.name is None else self._tables.get(relation.name)
 
-    def _generated(self, relation: Relation) -> Mapping[str, str | None]:
+    def _generated(self, relation: BlockRelation) -> Mapping[str, str | None]:
         call = relation.generator
         type_ = None
         if call is not None and call.word in ("explode", "explode_outer") and len(call.operands) == 1:
@@ -177,33 +177,36 @@ class ExpressionTypes:
     def _type(self, expression: Expression) -> str | None:
         operands = expression.operands
         match expression.form:
-            case Form.LITERAL:
+            case ExpressionForm.LITERAL:
                 return self._literal(expression)
-            case Form.NAME:
+            case ExpressionForm.NAME:
                 return self._column(expression)
-            case Form.CAST:
+            case ExpressionForm.CAST:
                 return base_type(expression.word)
-            case Form.GROUP | Form.SIGN:
+            case ExpressionForm.GROUP | ExpressionForm.SIGN:
                 type_ = self.type_of(operands[0])
-                return "double" if type_ == STRING and expression.form is Form.SIGN else type_
-            case Form.CASE:
-                return common_type([self.type_of(operand) for operand in operands])
-            case Form.IN | Form.BETWEEN:
+                return "double" if type_ == STRING and expression.form is ExpressionForm.SIGN else type_
+            case ExpressionForm.CASE:
+                return _common_type([self.type_of(operand) for operand in operands])
+            case ExpressionForm.IN | ExpressionForm.BETWEEN:
                 return BOOLEAN
-            case Form.INDEX:
+            case ExpressionForm.INDEX:
                 base = self.type_of(operands[0])
                 return base[6:-1] if base is not None and base.startswith("array<") else None
-            case Form.OPERATION:
+            case ExpressionForm.OPERATION:
                 return self._operation(expression)
-            case Form.CALL:
+            case ExpressionForm.CALL:
                 return self._call(expression)
-            case Form.OTHER:
+            case ExpressionForm.OTHER:
                 return self._scalar_subquery(expression)
 
     def _scalar_subquery(self, expression: Expression) -> str | None:
         block = self._blocks.at(expression.first)
-        columns = None if block is None or block.end != expression.last else self._columns_of(block)
-        return next(iter(columns.values())) if columns is not None and len(columns) == 1 else None
+        if block is None or block.end != expression.last:
+            return None
+        items = [item for select in block.selects for item in select]
+        value = items[0].expression if len(block.selects) == len(items) == 1 else None
+        return None if value is None else self.type_of(value)
 
     def _literal(self, expression: Expression) -> str | None:
         token = self._tokens[expression.first]
@@ -228,7 +231,7 @@ class ExpressionTypes:
             return DATE if name == "current_date" else TIMESTAMP
         if name in self._hidden:
             return None
-        block: Block | None = self._blocks.around(expression.first)
+        block: QueryBlock | None = self._blocks.around(expression.first)
         while block is not None:
             relations = [self._relation_columns(relation) for relation in block.relations]
             if any(relation is None for relation in relations):
@@ -246,7 +249,7 @@ class ExpressionTypes:
 
     def _operation(self, expression: Expression) -> str | None:
         operator = expression.word
-        if operator in COMPARISONS:
+        if operator in COMPARING:
             return BOOLEAN
         types = [self.type_of(operand) for operand in expression.operands]
         if operator == "||":
@@ -255,11 +258,11 @@ class ExpressionTypes:
             return None
         if operator in ("+", "-", "*", "/", "%"):
             types = ["double" if type_ == STRING else type_ for type_ in types]
-            type_ = common_type(types) if set(types) <= {*NUMBERS, NULL} else None
+            type_ = _common_type(types) if set(types) <= {*NUMBERS, NULL} else None
             if operator == "/" and type_ is not None:
                 return "decimal" if type_ == "decimal" else "double"
             return type_
-        return "bigint" if operator == "DIV" else common_type(types)
+        return "bigint" if operator == "DIV" else _common_type(types)
 
     def _call(self, expression: Expression) -> str | None:
         name, arguments = expression.word, expression.operands
@@ -273,10 +276,10 @@ class ExpressionTypes:
                 return None
             return _RETURNED[name]
         if name == "array" and arguments:
-            element = common_type([self.type_of(argument) for argument in arguments])
+            element = _common_type([self.type_of(argument) for argument in arguments])
             return None if element is None else f"array<{element}>"
         if name in _OF_ARGUMENTS:
-            return common_type([self.type_of(argument) for argument in arguments[_OF_ARGUMENTS[name]]])
+            return _common_type([self.type_of(argument) for argument in arguments[_OF_ARGUMENTS[name]]])
         if name in ("sum", "avg", "mean") and len(arguments) == 1:
             type_ = self.type_of(arguments[0])
             if type_ in (STRING, "float", "double"):

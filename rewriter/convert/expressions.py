@@ -14,7 +14,7 @@ from rewriter.grammar.lexer import Token, TokenKind, identifier_value
 from rewriter.lazy_dataclass import dataclass
 
 
-class Form(Enum):
+class ExpressionForm(Enum):
     """What an expression is. ``GROUP`` is one expression in parentheses, ``OTHER`` anything with expressions in it."""
 
     LITERAL = "literal"
@@ -40,7 +40,7 @@ class Expression:
     value: the arguments of a call, the operands of an operator, the results of a CASE. Each is among ``parts`` too.
     """
 
-    form: Form
+    form: ExpressionForm
     first: int
     last: int
     word: str = ""
@@ -61,7 +61,7 @@ _LEVELS = (
     ("|",),
     ("=", "==", "<=>", "<>", "!=", "<", "<=", ">", ">="),
 )
-COMPARISONS = _LEVELS[-1]
+COMPARING = _LEVELS[-1]
 #: Words that begin no expression: they join the parts of a statement, or are operators of conditions.
 _JOINING = frozenset(
     "ALL AND ANTI ANY AS ASC BETWEEN BOTH BY CLUSTER CROSS CUBE DESC DISTINCT DISTRIBUTE ELSE END ESCAPE EXCEPT EXISTS "
@@ -88,7 +88,7 @@ def expressions(tokens: Sequence[Token]) -> tuple[Expression, ...]:
     return tuple(_Reader(tokens).scan(0, len(tokens)))
 
 
-def walk(roots: Sequence[Expression]) -> Iterator[Expression]:
+def all_parts(roots: Sequence[Expression]) -> Iterator[Expression]:
     """Yields expressions and all expressions in them."""
     stack = list(reversed(roots))
     while stack:
@@ -153,7 +153,7 @@ class _Reader:
             if right is None:
                 break
             both = (left, right)
-            left = Expression(Form.OPERATION, left.first, right.last, operator, both, both, index)
+            left = Expression(ExpressionForm.OPERATION, left.first, right.last, operator, both, both, index)
         return self._condition(left, end) if left is not None and level == len(_LEVELS) else left
 
     def _operator(self, index: int, end: int, level: int) -> str | None:
@@ -179,14 +179,16 @@ class _Reader:
             if close is None or close >= end or self._tokens[index + 2].is_word("SELECT", "WITH"):
                 return left
             items = self._list(index + 2, close)
-            return Expression(Form.IN, left.first, close, "IN", (left, *items), (left, *items))
+            return Expression(ExpressionForm.IN, left.first, close, "IN", (left, *items), (left, *items))
         if self._tokens[index].is_word("BETWEEN"):
             low = self._expression(index + 1, end, len(_LEVELS) - 1) if self._begins(index + 1, end) else None
             if low is None or low.last + 2 >= end or not self._tokens[low.last + 1].is_word("AND"):
                 return left
             high = self._expression(low.last + 2, end, len(_LEVELS) - 1)
             if high is not None:
-                return Expression(Form.BETWEEN, left.first, high.last, "BETWEEN", (left, low, high), (left, low, high))
+                return Expression(
+                    ExpressionForm.BETWEEN, left.first, high.last, "BETWEEN", (left, low, high), (left, low, high)
+                )
         return left
 
     def _signed(self, start: int, end: int) -> Expression | None:
@@ -198,7 +200,7 @@ class _Reader:
         operand = self._signed(start + 1, end)
         if operand is None:
             return None
-        return Expression(Form.SIGN, start, operand.last, token.text, (operand,), (operand,), start)
+        return Expression(ExpressionForm.SIGN, start, operand.last, token.text, (operand,), (operand,), start)
 
     def _behind(self, left: Expression, end: int) -> Expression:
         """Reads ``[index]``, ``::type`` and ``.field`` behind an operand."""
@@ -208,12 +210,16 @@ class _Reader:
             close = self._closing.get(index)
             if token.is_operator("[") and close is not None and close < end:
                 inner = self._one(index + 1, close)
-                left = Expression(Form.INDEX, left.first, close, "", (left, inner), (left, inner), index)
+                left = Expression(ExpressionForm.INDEX, left.first, close, "", (left, inner), (left, inner), index)
             elif token.is_operator("::") and index + 1 < end:
                 last = self._type_end(index + 1, end)
-                left = Expression(Form.CAST, left.first, last, self._type(index + 1, last), (left,), (left,), index)
-            elif token.is_operator(".") and index + 1 < end and left.form is not Form.NAME:
-                left = Expression(Form.OTHER, left.first, index + 1, "", (left,))
+                left = Expression(
+                    ExpressionForm.CAST, left.first, last, self._type(index + 1, last), (left,), (left,), index
+                )
+            elif token.is_operator(":") and index + 1 < end and token.start == self._tokens[left.last].end:
+                left = Expression(ExpressionForm.OTHER, left.first, index + 1, "", (left,))  # A path in a VARIANT.
+            elif token.is_operator(".") and index + 1 < end and left.form is not ExpressionForm.NAME:
+                left = Expression(ExpressionForm.OTHER, left.first, index + 1, "", (left,))
             else:
                 break
         return left
@@ -239,7 +245,7 @@ class _Reader:
         parts = self.scan(start, end)
         if len(parts) == 1 and (parts[0].first, parts[0].last) == (start, end - 1):
             return parts[0]
-        return Expression(Form.OTHER, start, max(start, end - 1), "", tuple(parts))
+        return Expression(ExpressionForm.OTHER, start, max(start, end - 1), "", tuple(parts))
 
     def _list(self, start: int, close: int) -> tuple[Expression, ...]:
         """Returns what stands between commas."""
@@ -262,9 +268,14 @@ class _Reader:
             last = start
             while last + 1 < end and self._tokens[last + 1].kind is TokenKind.STRING:
                 last += 1
-            return Expression(Form.LITERAL, start, last, token.text)
+            return Expression(ExpressionForm.LITERAL, start, last, token.text)
         if token.kind in (TokenKind.NUMBER, TokenKind.PARAMETER):
-            return Expression(Form.LITERAL if token.kind is TokenKind.NUMBER else Form.OTHER, start, start, token.text)
+            return Expression(
+                ExpressionForm.LITERAL if token.kind is TokenKind.NUMBER else ExpressionForm.OTHER,
+                start,
+                start,
+                token.text,
+            )
         if token.is_operator("("):
             return self._group(start)
         if token.kind is TokenKind.WORD:
@@ -279,7 +290,7 @@ class _Reader:
         if token.is_word("CASE"):
             return self._case(start, end)
         if token.is_word("NULL", "TRUE", "FALSE"):
-            return Expression(Form.LITERAL, start, start, token.upper)
+            return Expression(ExpressionForm.LITERAL, start, start, token.upper)
         if behind is None:
             return None
         if token.is_word("INTERVAL"):
@@ -288,7 +299,7 @@ class _Reader:
             token.is_word("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X")
             and behind.kind is TokenKind.STRING
         ):
-            return Expression(Form.LITERAL, start, start + 1, token.upper)
+            return Expression(ExpressionForm.LITERAL, start, start + 1, token.upper)
         close = self._closing.get(start + 1)
         if token.is_word(*_CASTS) and behind.is_operator("(") and close is not None:
             split = next(
@@ -305,7 +316,7 @@ class _Reader:
             type_name = self._type(split + 1, close - 1)
             is_tolerant = token.is_word("TRY_CAST")
             names = ("TRY_CAST",) if is_tolerant else ("CAST",)
-            return Expression(Form.CAST, start, close, type_name, (operand,), (operand,), start, names)
+            return Expression(ExpressionForm.CAST, start, close, type_name, (operand,), (operand,), start, names)
         return None
 
     def _depth(self, first: int, index: int) -> int:
@@ -327,7 +338,9 @@ class _Reader:
             index = last + 1
             while index < end and (self._tokens[index].upper in _UNITS or self._tokens[index].is_word("TO")):
                 index += 1
-        return Expression(Form.OTHER, start, index - 1, "INTERVAL", tuple(parts)) if index > start + 1 else None
+        return (
+            Expression(ExpressionForm.OTHER, start, index - 1, "INTERVAL", tuple(parts)) if index > start + 1 else None
+        )
 
     def _case(self, start: int, end: int) -> Expression | None:
         depth = 0
@@ -341,13 +354,15 @@ class _Reader:
             return None
         parts = tuple(self.scan(start + 1, close))
         results = tuple(part for part in parts if self._tokens[part.first - 1].is_word("THEN", "ELSE"))
-        return Expression(Form.CASE, start, close, "CASE", parts, results)
+        return Expression(ExpressionForm.CASE, start, close, "CASE", parts, results)
 
     def _group(self, start: int) -> Expression:
         close = self._closing[start]
         parts = tuple(self.scan(start + 1, close))
         is_one = len(parts) == 1 and (parts[0].first, parts[0].last) == (start + 1, close - 1)
-        return Expression(Form.GROUP if is_one else Form.OTHER, start, close, "", parts, parts if is_one else ())
+        return Expression(
+            ExpressionForm.GROUP if is_one else ExpressionForm.OTHER, start, close, "", parts, parts if is_one else ()
+        )
 
     def _named(self, start: int, end: int) -> Expression:
         """Reads a name, a star behind its qualifier, or a call with what belongs to it."""
@@ -356,7 +371,7 @@ class _Reader:
         while self._is(index + 1, end, ".") and index + 2 < end:
             following = self._tokens[index + 2]
             if following.is_operator("*"):
-                return Expression(Form.OTHER, start, index + 2, "*")
+                return Expression(ExpressionForm.OTHER, start, index + 2, "*")
             if following.kind not in (TokenKind.WORD, TokenKind.IDENTIFIER):
                 break
             names.append(identifier_value(following))
@@ -364,7 +379,7 @@ class _Reader:
         lowered = tuple(name.lower() for name in names)
         close = self._closing.get(index + 1)
         if not self._is(index + 1, end, "(") or close is None or close >= end:
-            return Expression(Form.NAME, start, index, lowered[-1], names=lowered)
+            return Expression(ExpressionForm.NAME, start, index, lowered[-1], names=lowered)
         arguments = self._list(index + 2, close)
         parts = list(arguments)
         last, is_windowed = close, False
@@ -387,7 +402,9 @@ class _Reader:
             else:
                 break
         name = ".".join(lowered)
-        return Expression(Form.CALL, start, last, name, tuple(parts), arguments, index + 1, is_windowed=is_windowed)
+        return Expression(
+            ExpressionForm.CALL, start, last, name, tuple(parts), arguments, index + 1, is_windowed=is_windowed
+        )
 
 
 def closings(tokens: Sequence[Token]) -> dict[int, int]:

@@ -23,7 +23,7 @@ from rewriter.convert.column_types import (
     base_type,
 )
 from rewriter.convert.comments import inline_comment
-from rewriter.convert.expressions import COMPARISONS, Expression, Form, walk
+from rewriter.convert.expressions import COMPARING, Expression, ExpressionForm, all_parts
 from rewriter.grammar.lexer import Token, TokenKind, string_value
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.item_names import certain_item_name
@@ -119,7 +119,7 @@ class LenientText:
         )
 
     def _alias(self, expression: Expression) -> str:
-        names = {part.word for part in walk((expression,)) if part.form is Form.NAME}
+        names = {part.word for part in all_parts((expression,)) if part.form is ExpressionForm.NAME}
         typed = self._typed(expression.first, expression.last)
         name = certain_item_name(typed, names)
         if name is None:
@@ -144,25 +144,25 @@ class LenientText:
 
     def _changed(self, expression: Expression) -> str:
         match expression.form:
-            case Form.CAST:
+            case ExpressionForm.CAST:
                 return self._cast(expression)
-            case Form.CALL:
+            case ExpressionForm.CALL:
                 return self._call(expression)
-            case Form.OPERATION:
+            case ExpressionForm.OPERATION:
                 return self._operation(expression)
-            case Form.INDEX:
+            case ExpressionForm.INDEX:
                 return self._index(expression)
-            case Form.SIGN:
+            case ExpressionForm.SIGN:
                 operand = expression.operands[0]
                 return self._typed(expression.first, expression.first) + self._as_double(operand)
-            case Form.CASE:
+            case ExpressionForm.CASE:
                 self._check_simple_case(expression)
                 return self._chosen(expression, expression.operands)
-            case Form.IN:
+            case ExpressionForm.IN:
                 return self._chosen(expression, expression.operands)
-            case Form.BETWEEN:
+            case ExpressionForm.BETWEEN:
                 return self._spliced(expression, self._compared(expression.operands))
-            case Form.LITERAL | Form.NAME | Form.GROUP | Form.OTHER:
+            case ExpressionForm.LITERAL | ExpressionForm.NAME | ExpressionForm.GROUP | ExpressionForm.OTHER:
                 return self._kept(expression)
 
     def _spliced(self, expression: Expression, written: Sequence[str]) -> str:
@@ -180,17 +180,17 @@ class LenientText:
 
     def _note_unknown(self, *expressions: Expression) -> None:
         """Notes the names whose types are not known."""
-        for part in walk(expressions):
-            if part.form is Form.NAME and self._types.type_of(part) is None:
+        for part in all_parts(expressions):
+            if part.form is ExpressionForm.NAME and self._types.type_of(part) is None:
                 self.unknown[".".join(part.names)] = None
-            elif part.form is Form.CALL and self._types.type_of(part) is None and not part.operands:
+            elif part.form is ExpressionForm.CALL and self._types.type_of(part) is None and not part.operands:
                 self.unknown[f"{part.word}()"] = None
         if not self.unknown:
             self.unknown[" ".join(self._typed(expressions[0].first, expressions[0].last).split())] = None
 
     def _literal(self, expression: Expression) -> str | None:
         """Returns the value of a single string literal."""
-        if expression.form is not Form.LITERAL or expression.first != expression.last:
+        if expression.form is not ExpressionForm.LITERAL or expression.first != expression.last:
             return None
         token = self._tokens[expression.first]
         return string_value(token) if token.kind is TokenKind.STRING else None
@@ -252,7 +252,14 @@ class LenientText:
         value = self._literal(operand)
         if (value is not None and _SIMPLE_INTEGER.fullmatch(value)) or self._has_only_digits(operand):
             return f"TRY_CAST({written} AS {type_text})"
-        if operand.form not in (Form.NAME, Form.CALL, Form.GROUP, Form.LITERAL, Form.CAST, Form.CASE):
+        if operand.form not in (
+            ExpressionForm.NAME,
+            ExpressionForm.CALL,
+            ExpressionForm.GROUP,
+            ExpressionForm.LITERAL,
+            ExpressionForm.CAST,
+            ExpressionForm.CASE,
+        ):
             written = f"({written})"
         return (
             f"TRY_CAST(CASE WHEN {written} RLIKE '^[^0-9.]*[.][0-9]*[^0-9.]*$' THEN regexp_replace({written}, "
@@ -262,7 +269,7 @@ class LenientText:
 
     def _has_only_digits(self, operand: Expression) -> bool:
         """Tests whether a text is the one group of a pattern, of digits: it has no point."""
-        if operand.form is not Form.CALL or operand.word != "regexp_extract" or len(operand.operands) < 2:
+        if operand.form is not ExpressionForm.CALL or operand.word != "regexp_extract" or len(operand.operands) < 2:
             return False
         pattern = self._literal(operand.operands[1])
         index = operand.operands[2:]
@@ -338,7 +345,9 @@ class LenientText:
         """Returns an argument that is a time: a text may be none."""
         if self._types.type_of(argument) not in (STRING, None) or self._is_date(argument):
             return self._written(argument)
-        if argument.form is Form.CALL and (argument.word in _READ_TIMES or argument.word.startswith("try_to_")):
+        if argument.form is ExpressionForm.CALL and (
+            argument.word in _READ_TIMES or argument.word.startswith("try_to_")
+        ):
             return self._written(argument)
         return self._replaced(f"TRY_CAST({self._written(argument)} AS {target})", _NO_TIME)
 
@@ -357,7 +366,7 @@ class LenientText:
         if others & {BOOLEAN} or any("<" in str(type_) for type_ in others):
             return self._kept(expression)
         texts = [value for value, type_ in zip(values, types, strict=True) if type_ == STRING]
-        if expression.form is Form.IN and others == {DATE} and all(map(self._is_date, texts)):
+        if expression.form is ExpressionForm.IN and others == {DATE} and all(map(self._is_date, texts)):
             return self._kept(expression)
         typed = {id(value): type_ for value, type_ in zip(values, types, strict=True)}
         return self._spliced(
@@ -369,7 +378,7 @@ class LenientText:
     def _as_text(self, operand: Expression) -> str:
         typed = self._typed(operand.first, operand.last)
         reason = "texts and numbers are compared, or chosen, as texts"
-        if operand.form is Form.LITERAL and typed.isascii() and typed.isdigit() and str(int(typed)) == typed:
+        if operand.form is ExpressionForm.LITERAL and typed.isascii() and typed.isdigit() and str(int(typed)) == typed:
             return self._replaced(f"'{typed}'", reason)
         return self._replaced(f"CAST({self._written(operand)} AS STRING)", reason)
 
@@ -387,19 +396,19 @@ class LenientText:
     # Operators.
 
     def _can_be_zero(self, divisor: Expression) -> bool:
-        if divisor.form in (Form.GROUP, Form.SIGN):
+        if divisor.form in (ExpressionForm.GROUP, ExpressionForm.SIGN):
             return self._can_be_zero(divisor.operands[0])
-        if divisor.form is Form.LITERAL:
+        if divisor.form is ExpressionForm.LITERAL:
             token = self._tokens[divisor.first]
             return token.kind is not TokenKind.NUMBER or not re.search(r"[1-9]", token.text.lower().split("e")[0])
-        if divisor.form is Form.CALL and divisor.word == "nullif" and len(divisor.operands) == 2:
+        if divisor.form is ExpressionForm.CALL and divisor.word == "nullif" and len(divisor.operands) == 2:
             zero = divisor.operands[1]
             return self._types.type_of(divisor.operands[0]) == STRING or self._typed(zero.first, zero.last) != "0"
         return True
 
     def _operation(self, expression: Expression) -> str:
         operator, (left, right) = expression.word, expression.operands
-        if operator in COMPARISONS:
+        if operator in COMPARING:
             return self._spliced(expression, self._compared((left, right)))
         if operator not in ("+", "-", "*", "/", "%", "DIV"):
             return self._kept(expression)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from rewriter.convert.expressions import Expression, Form, closings, walk
+from rewriter.convert.expressions import Expression, ExpressionForm, all_parts, closings
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value
 from rewriter.lazy_dataclass import dataclass
 
@@ -20,7 +20,7 @@ _NO_ALIAS = (*_AFTER_FROM, "ON", "USING", "JOIN", "LEFT", "RIGHT", "FULL", "INNE
 
 
 @dataclass(frozen=True)
-class Item:
+class ListedItem:
     """An item of a select list: its name in lower case (``None`` if it is not certain) and its expression.
 
     A star is an item without both.
@@ -32,7 +32,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Relation:
+class BlockRelation:
     """What a block reads: a table by its ``name``, or the block of a subquery or a common table expression.
 
     ``generated`` are the columns of a LATERAL VIEW, and ``generator`` its call. ``is_renamed`` says that its columns
@@ -40,16 +40,16 @@ class Relation:
     """
 
     name: str | None = None
-    block: Block | None = None
+    block: QueryBlock | None = None
     is_renamed: bool = False
     generated: tuple[str, ...] = ()
     generator: Expression | None = None
 
 
-class Block:
+class QueryBlock:
     """The SELECT, or the union of SELECTs, at the tokens from ``start`` up to ``end``, without those in parentheses."""
 
-    def __init__(self, blocks: Blocks, start: int, end: int, outer: Block | None) -> None:
+    def __init__(self, blocks: QueryBlocks, start: int, end: int, outer: QueryBlock | None) -> None:
         self._blocks, self.start, self.end, self.outer = blocks, start, end, outer
 
     @cached_property
@@ -62,7 +62,7 @@ class Block:
         return places
 
     @cached_property
-    def expressions_of(self) -> dict[str, Block]:
+    def expressions_of(self) -> dict[str, QueryBlock]:
         """The common table expressions of this block by name."""
         tokens, named = self._blocks.tokens, {}
         for index in self._places:
@@ -75,9 +75,9 @@ class Block:
                     named[identifier_value(tokens[before]).lower()] = inner
         return named
 
-    def named(self, name: str) -> Block | None:
+    def named(self, name: str) -> QueryBlock | None:
         """Returns the common table expression of that name, of this block or of those around it."""
-        block: Block | None = self
+        block: QueryBlock | None = self
         while block is not None:
             inner = block.expressions_of.get(name)
             if inner is not None:
@@ -86,7 +86,7 @@ class Block:
         return None
 
     @cached_property
-    def relations(self) -> tuple[Relation, ...]:
+    def relations(self) -> tuple[BlockRelation, ...]:
         """What FROM names, in order."""
         tokens, relations = self._blocks.tokens, []
         in_from = False
@@ -115,50 +115,52 @@ class Block:
                 return False
         return False
 
-    def _relation(self, places: Sequence[int], number: int) -> Relation:
+    def _relation(self, places: Sequence[int], number: int) -> BlockRelation:
         tokens, index = self._blocks.tokens, places[number]
         if tokens[index].is_operator("("):
-            return self._called(Relation(None, self._blocks.at(index)), places, number)
+            return self._called(BlockRelation(None, self._blocks.at(index)), places, number)
         if tokens[index].is_word("VALUES", "TABLE", "LATERAL") or tokens[index].kind is TokenKind.OPERATOR:
-            return Relation()
+            return BlockRelation()
+        names = [identifier_value(tokens[places[number]]).lower()]
         while number + 2 < len(places) and tokens[places[number + 1]].is_operator("."):
             number += 2
-        name = identifier_value(tokens[places[number]]).lower()
+            names.append(identifier_value(tokens[places[number]]).lower())
+        name = ".".join(names)
         inner = self.named(name)
         if inner is self or (inner is not None and inner.start <= self.start and self.end <= inner.end):
-            return Relation()  # A recursive one.
-        return self._called(Relation(name, inner), places, number)
+            return BlockRelation()  # A recursive one.
+        return self._called(BlockRelation(name, inner), places, number)
 
-    def _called(self, relation: Relation, places: Sequence[int], number: int) -> Relation:
+    def _called(self, relation: BlockRelation, places: Sequence[int], number: int) -> BlockRelation:
         """Returns a relation with what stands behind it: a call, or an alias with names of columns."""
         tokens = self._blocks.tokens
         behind = [tokens[place] for place in places[number + 1 : number + 4]]
         if behind and behind[0].is_operator("("):
-            return Relation()  # A function that returns a table.
+            return BlockRelation()  # A function that returns a table.
         if behind and behind[0].is_word("AS"):
             behind = behind[1:]
         has_alias = bool(behind) and behind[0].kind is not TokenKind.OPERATOR and not behind[0].is_word(*_NO_ALIAS)
         is_renamed = has_alias and len(behind) > 1 and behind[1].is_operator("(")
-        return Relation(relation.name, relation.block, is_renamed)
+        return BlockRelation(relation.name, relation.block, is_renamed)
 
-    def _generated(self, places: Sequence[int], number: int) -> Relation:
+    def _generated(self, places: Sequence[int], number: int) -> BlockRelation:
         tokens, names = self._blocks.tokens, []
         rest = places[number + 1 :]
         at = next((n for n, index in enumerate(rest) if tokens[index].is_word("AS")), None)
         first = next((index for index in rest if not tokens[index].is_word("OUTER")), None)
         generator = None if first is None else self._blocks.beginning.get(first)
         if at is None:
-            return Relation()
+            return BlockRelation()
         for index in rest[at + 1 :]:
             if tokens[index].is_operator(","):
                 continue
             if tokens[index].kind is TokenKind.OPERATOR or tokens[index].is_word(*_NO_ALIAS):
                 break
             names.append(identifier_value(tokens[index]).lower())
-        return Relation(generated=tuple(names), generator=generator)
+        return BlockRelation(generated=tuple(names), generator=generator)
 
     @cached_property
-    def selects(self) -> tuple[tuple[Item, ...], ...]:
+    def selects(self) -> tuple[tuple[ListedItem, ...], ...]:
         """The select lists of the block: one, or those of a union."""
         tokens = self._blocks.tokens
         return tuple(
@@ -167,7 +169,7 @@ class Block:
             if tokens[index].is_word("SELECT")
         )
 
-    def _items(self, number: int) -> Iterator[Item]:
+    def _items(self, number: int) -> Iterator[ListedItem]:
         tokens, places = self._blocks.tokens, self._places
         while number < len(places) and tokens[places[number]].is_word("DISTINCT", "ALL"):
             number += 1
@@ -183,17 +185,17 @@ class Block:
             if ends:
                 return
 
-    def _item(self, first: int, last: int) -> Item:
+    def _item(self, first: int, last: int) -> ListedItem:
         tokens, by_place = self._blocks.tokens, self._blocks.by_place
         if tokens[last].is_operator("*"):
-            return Item(None, None, is_star=first == last)
+            return ListedItem(None, None, is_star=first == last)
         whole = by_place.get((first, last))
         if whole is not None:
-            return Item(whole.word if whole.form is Form.NAME else None, whole)
+            return ListedItem(whole.word if whole.form is ExpressionForm.NAME else None, whole)
         if tokens[last].kind not in (TokenKind.WORD, TokenKind.IDENTIFIER):
-            return Item(None, None)
+            return ListedItem(None, None)
         end = last - 2 if tokens[last - 1].is_word("AS") else last - 1
-        return Item(identifier_value(tokens[last]).lower(), by_place.get((first, end)))
+        return ListedItem(identifier_value(tokens[last]).lower(), by_place.get((first, end)))
 
     @cached_property
     def aliases(self) -> dict[str, Expression | None]:
@@ -201,7 +203,7 @@ class Block:
         aliases: dict[str, Expression | None] = {}
         for item in (item for items in self.selects for item in items):
             if item.name is not None and not (item.expression is not None and item.expression.word == item.name
-                                              and item.expression.form is Form.NAME):  # fmt: skip
+                                              and item.expression.form is ExpressionForm.NAME):  # fmt: skip
                 aliases[item.name] = None if item.name in aliases else item.expression
         return aliases
 
@@ -216,7 +218,7 @@ class Block:
         return False
 
 
-class Blocks:
+class QueryBlocks:
     """The blocks of a statement with the tokens ``tokens`` and the expressions ``roots``."""
 
     def __init__(self, tokens: Sequence[Token], roots: Sequence[Expression]) -> None:
@@ -225,22 +227,22 @@ class Blocks:
         self.by_place: dict[tuple[int, int], Expression] = {}
         #: The longest expression that begins at a token.
         self.beginning: dict[int, Expression] = {}
-        for part in walk(roots):
+        for part in all_parts(roots):
             self.by_place.setdefault((part.first, part.last), part)
             self.beginning.setdefault(part.first, part)
-        self.whole = Block(self, 0, len(tokens), None)
-        self._by_opening: dict[int, Block] = {}
-        self._spans: list[Block] = [self.whole]
+        self.whole = QueryBlock(self, 0, len(tokens), None)
+        self._by_opening: dict[int, QueryBlock] = {}
+        self._spans: list[QueryBlock] = [self.whole]
         for opening in sorted(self.closing):
             inner = opening + 1
             while inner < len(tokens) and tokens[inner].is_operator("("):
                 inner += 1
             if tokens[opening].is_operator("(") and inner < len(tokens) and tokens[inner].is_word(*_BEGINNINGS):
-                block = Block(self, opening + 1, self.closing[opening], self.around(opening))
+                block = QueryBlock(self, opening + 1, self.closing[opening], self.around(opening))
                 self._by_opening[opening] = block
                 self._spans.append(block)
 
-    def at(self, opening: int) -> Block | None:
+    def at(self, opening: int) -> QueryBlock | None:
         """Returns the block in the parentheses that a token opens; that of inner ones if they hold all of it."""
         block = self._by_opening.get(opening)
         while (
@@ -251,6 +253,6 @@ class Blocks:
             block = self._by_opening.get(block.start)
         return block
 
-    def around(self, index: int) -> Block:
+    def around(self, index: int) -> QueryBlock:
         """Returns the innermost block around a token."""
         return next(block for block in reversed(self._spans) if block.start <= index < block.end)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rewriter.convert.column_types import INTEGERS, STRING
 from rewriter.convert.comments import commented_out, inline_comment, line_comment, removed
-from rewriter.convert.script_state import ANSI, KnownTable, Problem, ScriptState
+from rewriter.convert.script_state import ANSI, ConversionProblem, KnownTable, ScriptState
 from rewriter.data_formats import REFUSED_FORMATS
 from rewriter.errors import Error, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rewriter.grammar.families.settings import SetSetting
 
 
-class Scope(Enum):
+class ReplacedPart(Enum):
     """Whether the new text replaces the statement alone, or also its ``;``."""
 
     STATEMENT = "statement"
@@ -36,12 +36,12 @@ class Replaced:
     """The text in place of a statement: one statement or more."""
 
     text: str
-    scope: Scope = Scope.STATEMENT
+    scope: ReplacedPart = ReplacedPart.STATEMENT
 
 
-Outcome = Replaced | Problem
+_Outcome = Replaced | ConversionProblem
 #: A statement as typed, its tokens, the error that refused it, and the script so far.
-Rule = Callable[[str, Sequence[Token], Error, ScriptState], Outcome | None]
+Rule = Callable[[str, Sequence[Token], Error, ScriptState], _Outcome | None]
 
 #: The settings that only refuse statements, or change no row: what is lost without them.
 _CHECKS = {
@@ -76,7 +76,7 @@ _EXITS = ("QUIT", "EXIT")
 _CONSTRAINT_WORDS = ("DISABLE", "ENABLE", "NOVALIDATE", "VALIDATE", "RELY", "NORELY", "ENFORCED")
 
 
-def converted_refusal(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> Outcome:
+def converted_refusal(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> _Outcome:
     """Returns what stands in place of a refused statement, or why nothing does.
 
     ``lexed`` are the tokens of the statement, ``error`` has its position in it.
@@ -86,15 +86,15 @@ def converted_refusal(typed: str, lexed: Sequence[Token], error: Error, state: S
         if outcome is not None:
             return outcome
     hint = _PROBLEMS.get(lexed[0].upper, error.hint or "")
-    return Problem(error.message, hint)
+    return ConversionProblem(error.message, hint)
 
 
-def without_statement(typed: str, reason: str) -> Replaced:
+def _without_statement(typed: str, reason: str) -> Replaced:
     """Returns a statement as a comment."""
-    return Replaced(f"{line_comment(f'removed: {reason}')}{commented_out(typed)}", Scope.WITH_END)
+    return Replaced(f"{line_comment(f'removed: {reason}')}{commented_out(typed)}", ReplacedPart.WITH_END)
 
 
-def _setting(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> Outcome | None:
+def _setting(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> _Outcome | None:
     setting = state.setting(typed)
     if setting is None or setting.key is None:
         return None
@@ -102,44 +102,44 @@ def _setting(typed: str, lexed: Sequence[Token], error: Error, state: ScriptStat
     if key == ANSI:
         state.is_lenient = value.lower() == "false"
         reason = "casts, divisions and calls below return NULL in place of an error by name"
-        return without_statement(typed, reason) if state.is_lenient else None
+        return _without_statement(typed, reason) if state.is_lenient else None
     if key in _REGEX_COLUMNS:
-        return without_statement(typed, "columns of a regular expression are written out below")
+        return _without_statement(typed, "columns of a regular expression are written out below")
     if key in _CHECKS or key.startswith("hive.strict."):
-        return without_statement(typed, _CHECKS.get(key, "it only refuses queries"))
+        return _without_statement(typed, _CHECKS.get(key, "it only refuses queries"))
     if error.condition == "UNKNOWN_SETTING":
         return _unknown_setting(typed, setting, error, state)
     return None
 
 
-def _unknown_setting(typed: str, setting: SetSetting, error: Error, state: ScriptState) -> Outcome:
+def _unknown_setting(typed: str, setting: SetSetting, error: Error, state: ScriptState) -> _Outcome:
     name = str(setting.key).partition(":")[2] or str(setting.key)
     if re.search(r"\$\{(?:\w+:)?\s*" + re.escape(name) + r"\s*\}", state.text):
-        return Problem(error.message, error.hint or "")
-    return without_statement(typed, "there is no such setting, and no variable of the script has its name")
+        return ConversionProblem(error.message, error.hint or "")
+    return _without_statement(typed, "there is no such setting, and no variable of the script has its name")
 
 
-def _without_effect(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> Outcome | None:
+def _without_effect(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> _Outcome | None:
     for words, reason in _NO_EFFECT:
         if len(lexed) > len(words) and all(t.is_word(word) for t, word in zip(lexed, words, strict=False)):
-            return without_statement(typed, reason)
+            return _without_statement(typed, reason)
     if lexed[0].is_word("ALTER") and lexed[-1].is_word("CONCATENATE"):
-        return without_statement(typed, "VACUUM and COMPACT care for small files")
+        return _without_statement(typed, "VACUUM and COMPACT care for small files")
     if lexed[0].is_word(*_EXITS) and len(lexed) == 1 and state.is_last:
-        return without_statement(typed, "the script ends here")
+        return _without_statement(typed, "the script ends here")
     if lexed[0].is_operator("!") and len(lexed) > 1 and lexed[1].is_word("ECHO"):
-        return without_statement(typed, "a command of the system")
+        return _without_statement(typed, "a command of the system")
     return None
 
 
-def _source(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> Outcome | None:
+def _source(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> _Outcome | None:
     path = typed[lexed[0].end :].strip()
     if not lexed[0].is_word("SOURCE") or not path or "\n" in path:
         return None
-    return Replaced(f"{line_comment('was source: convert this file, too')}\\i {path}", Scope.WITH_END)
+    return Replaced(f"{line_comment('was source: convert this file, too')}\\i {path}", ReplacedPart.WITH_END)
 
 
-def _function(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> Outcome | None:
+def _function(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> _Outcome | None:
     """CREATE [TEMPORARY] FUNCTION x AS 'class', which may stay unused."""
     at = next((i for i, token in enumerate(lexed[:5]) if token.is_word("FUNCTION")), None)
     as_at = next((i for i, token in enumerate(lexed) if token.is_word("AS")), None)
@@ -150,11 +150,13 @@ def _function(typed: str, lexed: Sequence[Token], error: Error, state: ScriptSta
         return None
     name = identifier_value(lexed[at + 1 if as_at is None else as_at - 1])
     if re.search(rf"(?<![\w.]){re.escape(name)}\s*\(", state.text, re.IGNORECASE):
-        return Problem(f"The function {name} is a program in Java.", "Write an SQL expression in place of its calls.")
-    return without_statement(typed, "no statement of the script calls the function")
+        return ConversionProblem(
+            f"The function {name} is a program in Java.", "Write an SQL expression in place of its calls."
+        )
+    return _without_statement(typed, "no statement of the script calls the function")
 
 
-def _table_clause(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> Outcome | None:
+def _table_clause(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> _Outcome | None:
     """Removes a clause of CREATE TABLE that changes no row."""
     if not lexed[0].is_word("CREATE") or error.position is None:
         return None
@@ -224,7 +226,7 @@ def _parentheses(lexed: Sequence[Token], start: int) -> int | None:
     return None
 
 
-def _format(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> Outcome | None:
+def _format(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> _Outcome | None:
     """A new table in a format of Java objects becomes one of Parquet. Files that exist stay unreadable."""
     at = next((i for i, t in enumerate(lexed) if t.is_word("STORED") and i + 2 < len(lexed)), None)
     if at is None or not lexed[0].is_word("CREATE") or not lexed[at + 1].is_word("AS"):
@@ -237,7 +239,7 @@ def _format(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState
         return None
     if any(token.is_word("EXTERNAL", "LOCATION") for token in lexed):
         hint = "Copy the rows with Hive into a table STORED AS PARQUET or ORC, and name its directory."
-        return Problem(error.message, hint)
+        return ConversionProblem(error.message, hint)
     text = typed[: lexed[at].start]
     row_format = next((i for i in range(at) if lexed[i].is_word("ROW") and lexed[i + 1].is_word("FORMAT")), None)
     if row_format is not None:
@@ -247,7 +249,7 @@ def _format(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState
     return Replaced(f"{text}STORED AS PARQUET {inline_comment(f'was {stored}')}{typed[lexed[last].end :]}")
 
 
-def delete_statement(typed: str, lexed: Sequence[Token], state: ScriptState) -> Outcome | None:
+def delete_statement(typed: str, lexed: Sequence[Token], state: ScriptState) -> _Outcome | None:
     """Returns the INSERT OVERWRITE of the rows that a DELETE keeps: those for which its condition is not true."""
     if len(lexed) < 3 or not (lexed[0].is_word("DELETE") and lexed[1].is_word("FROM")):
         return None
@@ -263,7 +265,7 @@ def delete_statement(typed: str, lexed: Sequence[Token], state: ScriptState) -> 
         return None
     alias = typed[lexed[at].end : lexed[where].start].rstrip()
     condition = typed[lexed[where + 1].start : lexed[-1].end]
-    table = state.table(lexed[at])
+    table = state.table(lexed[2 : at + 1])
     spec = None if table is None else _static_partition(typed, lexed[where + 1 :], table)
     keeps = f"WHERE ({condition}) IS NOT TRUE"
     if spec is not None and table is not None and table.names is not None:
@@ -292,7 +294,10 @@ def delete_statement(typed: str, lexed: Sequence[Token], state: ScriptState) -> 
 
 def deletes_partitions(lexed: Sequence[Token], state: ScriptState) -> bool:
     """Tests whether a DELETE names only columns of partitions of a known table, or no column."""
-    table = state.table(next((t for t in lexed[2:] if t.kind is not TokenKind.OPERATOR), lexed[-1]))
+    at = 2
+    while at + 2 < len(lexed) and lexed[at + 1].is_operator("."):
+        at += 2
+    table = state.table(lexed[2 : at + 1])
     where = next((i for i, token in enumerate(lexed) if token.is_word("WHERE")), None)
     if where is None:
         return True
@@ -336,7 +341,7 @@ def _quoted(name: str) -> str:
     return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else "`" + name.replace("`", "``") + "`"
 
 
-def _delete(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> Outcome | None:
+def _delete(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> _Outcome | None:
     return delete_statement(typed, lexed, state)
 
 

@@ -7,24 +7,33 @@ from typing import TYPE_CHECKING
 
 from rewriter.convert.column_types import ExpressionTypes
 from rewriter.convert.comments import inline_comment, line_comment
-from rewriter.convert.expressions import Expression, Form, expressions, walk
+from rewriter.convert.expressions import Expression, ExpressionForm, all_parts, expressions
 from rewriter.convert.lenient import LenientText
 from rewriter.convert.refusals import (
     Replaced,
-    Scope,
+    ReplacedPart,
     all_but_columns,
     converted_refusal,
     delete_statement,
     deletes_partitions,
 )
-from rewriter.convert.script_state import ANSI, OVERWRITE_MODES, KnownTable, Problem, ScriptState, known_table
+from rewriter.convert.script_state import (
+    ANSI,
+    OVERWRITE_MODES,
+    ConversionProblem,
+    KnownTable,
+    ScriptState,
+    dotted_name,
+    known_table,
+)
 from rewriter.data_formats import REFUSED_FORMATS
 from rewriter.errors import Error, NotSupportedError, Span
 from rewriter.exec.spark_functions import is_function, similar_function
+from rewriter.grammar.families.databases import UseDatabase
 from rewriter.grammar.families.multi_inserts import MultiInsert
 from rewriter.grammar.families.settings import ResetSetting, SetSetting
 from rewriter.grammar.families.tables import CreateTable, CreateTableAs, DropTable
-from rewriter.grammar.families.views import CreateView
+from rewriter.grammar.families.views import CreateView, DropView
 from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, split_statements, tokens
 from rewriter.grammar.parser import parse
@@ -114,7 +123,7 @@ class _Statement:
     def __init__(self, typed: str, state: ScriptState) -> None:
         self._state = state
         self.text = typed
-        self.problems: list[Problem] = []
+        self.problems: list[ConversionProblem] = []
         self.has_no_end = False
         self._convert(typed)
 
@@ -122,20 +131,20 @@ class _Statement:
         state = self._state
         for _ in range(_MOST_CHANGES):
             lexed = tokens(mask_references(self.text))
-            outcome: Replaced | Problem | None = all_but_columns(self.text)
-            parsed, error = accepted(self.text, state)
+            outcome: Replaced | ConversionProblem | None = all_but_columns(self.text)
+            parsed, error = _accepted(self.text, state)
             if outcome is None and error is not None:
                 outcome = converted_refusal(self.text, lexed, error, state)
             elif outcome is None and lexed[0].is_word("DELETE") and not deletes_partitions(lexed, state):
                 outcome = delete_statement(self.text, lexed, state)
             if outcome is None:
                 break
-            if isinstance(outcome, Problem):
+            if isinstance(outcome, ConversionProblem):
                 self.text = typed
                 self.problems.append(outcome)
                 return
             self.text = outcome.text
-            if outcome.scope is Scope.WITH_END:
+            if outcome.scope is ReplacedPart.WITH_END:
                 self.has_no_end = True
                 return
             if len(split_statements(mask_references(self.text))) > 1:
@@ -176,7 +185,9 @@ class _Statement:
                 if state.is_lenient:
                     self._convert_expressions(parsed, query, roots, types)
             except RecursionError:
-                self.problems.append(Problem("An expression is nested too deeply to be converted.", "Split it."))
+                self.problems.append(
+                    ConversionProblem("An expression is nested too deeply to be converted.", "Split it.")
+                )
                 return
             columns = types.columns()
         else:
@@ -191,11 +202,11 @@ class _Statement:
         keeps_names = not isinstance(parsed, Insert | MultiInsert)
         written = LenientText(self.text, query, roots, types, keeps_names=keeps_names)
         if written.problems:
-            self.problems += [Problem(f"{reason}.") for reason in written.problems]
+            self.problems += [ConversionProblem(f"{reason}.") for reason in written.problems]
         if written.unknown:
             names = ", ".join(written.unknown)
             self.problems.append(
-                Problem(
+                ConversionProblem(
                     f"The meaning depends on types that are not known: {names}.",
                     "Name the warehouse that has the tables with -w, or create them in the script. Otherwise write "
                     "TRY_CAST, or CAST, where a text becomes a number.",
@@ -206,15 +217,19 @@ class _Statement:
     def _check_calls(self, query: Sequence[Token], roots: Sequence[Expression]) -> None:
         """Reports what runs nowhere here: functions that do not exist, TRANSFORM, and Hive's grouping__id."""
         unknown: dict[str, None] = {}
-        for part in walk(roots):
-            if part.form is Form.NAME and part.word == "grouping__id":
+        for part in all_parts(roots):
+            if part.form is ExpressionForm.NAME and part.word == "grouping__id":
                 self.problems.append(
-                    Problem(
+                    ConversionProblem(
                         "grouping__id has other values in each version of Hive.",
                         "Write grouping_id(), whose last bit is that of the last column.",
                     )
                 )
-            if part.form is not Form.CALL or "." in part.word or query[part.first].kind is TokenKind.IDENTIFIER:
+            if (
+                part.form is not ExpressionForm.CALL
+                or "." in part.word
+                or query[part.first].kind is TokenKind.IDENTIFIER
+            ):
                 continue
             before = query[part.first - 1] if part.first else None
             if before is not None and before.is_word("INTO", "TABLE", "OVERWRITE", "AS", "WITH", "VIEW", "WINDOW"):
@@ -222,7 +237,7 @@ class _Statement:
             is_alias = before is not None and (before.is_operator(")") or before.kind is not TokenKind.OPERATOR)
             is_alias = is_alias and not (before is not None and _joins(before))
             if part.word == "transform" and any(t.is_word("USING") for t in query[part.last + 1 : part.last + 20]):
-                self.problems.append(Problem("TRANSFORM … USING runs a program.", "Write its work in SQL."))
+                self.problems.append(ConversionProblem("TRANSFORM … USING runs a program.", "Write its work in SQL."))
             elif (
                 not is_alias
                 and part.word not in _NO_CALLS
@@ -233,7 +248,7 @@ class _Statement:
         for name in unknown:
             similar = similar_function(name)
             hint = f"Did you mean {similar}?" if similar else "Write an SQL expression. SHOW FUNCTIONS lists all."
-            self.problems.append(Problem(f"There is no function {name} here.", hint))
+            self.problems.append(ConversionProblem(f"There is no function {name} here.", hint))
 
     def _is_callable(self, name: str) -> bool:
         return name in _NO_CALLS or is_function(name) or name in self._state.functions
@@ -243,7 +258,7 @@ class _Statement:
         state = self._state
         if state.is_hive or state.overwrite_mode is not None or not insert.overwrite:
             return
-        table = state.tables.get(insert.table.last.lower())
+        table = state.tables.get(dotted_name(insert.table.parts))
         items = insert.partition or ()
         is_static = bool(items) and all(item.value is not None for item in items)
         if table is not None:
@@ -255,7 +270,7 @@ class _Statement:
             state.overwrite_mode = "static"
         elif not is_static:
             self.problems.append(
-                Problem(
+                ConversionProblem(
                     f"Spark may overwrite all partitions of {insert.table.last}, whose definition is not known.",
                     "Write SET spark.sql.sources.partitionOverwriteMode = static or dynamic before it, or name the "
                     "warehouse that has the table with -w.",
@@ -276,7 +291,7 @@ def _joins(token: Token) -> bool:
     return token.kind is TokenKind.WORD and token.upper in _CLAUSES
 
 
-def accepted(statement: str, state: ScriptState) -> tuple[Statement | None, Error | None]:
+def _accepted(statement: str, state: ScriptState) -> tuple[Statement | None, Error | None]:
     """Returns a statement as a session reads it, or the error with which it is refused before it is run."""
     masked = mask_references(statement)
     try:
@@ -316,10 +331,10 @@ def _note_objects(
         parts = tuple(column.name for column in parsed.partitioned_by)
         declared |= {column.name: column.type for column in parsed.partitioned_by if column.type is not None}
         is_of_spark = any(token.is_word("USING") for token in lexed)
-        state.tables[parsed.table.last.lower()] = known_table(declared, parts, is_of_spark)
+        state.tables[dotted_name(parsed.table.parts)] = known_table(declared, parts, is_of_spark)
     elif isinstance(parsed, CreateTableAs | CreateView):
         is_view = isinstance(parsed, CreateView)
-        name = (parsed.view if isinstance(parsed, CreateView) else parsed.table).last.lower()
+        name = dotted_name((parsed.view if isinstance(parsed, CreateView) else parsed.table).parts)
         parts = () if isinstance(parsed, CreateView) else tuple(c.name.lower() for c in parsed.partitioned_by)
         state.tables.pop(name, None)
         is_renamed = isinstance(parsed, CreateView) and parsed.columns is not None
@@ -329,12 +344,18 @@ def _note_objects(
             state.tables[name] = KnownTable(columns, names, parts, is_of_spark)
         elif not is_view and parts:
             state.tables[name] = KnownTable({}, None, parts, any(token.is_word("USING") for token in lexed))
+    elif isinstance(parsed, UseDatabase):
+        state.use_database()
+    elif isinstance(parsed, DropView):
+        state.tables.pop(dotted_name(parsed.view.parts), None)
     elif isinstance(parsed, DropTable):
-        state.tables.pop(parsed.table.last.lower(), None)
+        state.tables.pop(dotted_name(parsed.table.parts), None)
     elif lexed[0].is_word("ALTER") and len(lexed) > 2 and any(
         token.is_word("COLUMN", "COLUMNS", "RENAME", "REPLACE", "CHANGE", "ADD") for token in lexed
     ) and not any(token.is_word("PARTITION") for token in lexed):  # fmt: skip
-        for token in lexed[2:5]:
-            state.tables.pop(identifier_value(token).lower(), None)
+        end = 3
+        while end + 1 < len(lexed) and lexed[end].is_operator("."):
+            end += 2
+        state.tables.pop(dotted_name(identifier_value(t) for t in lexed[2:end] if not t.is_operator(".")), None)
     elif lexed[0].is_word("CREATE") and any(token.is_word("FUNCTION") for token in lexed[:5]):
         state.functions |= {identifier_value(t).lower() for t in lexed[:8] if t.kind is not TokenKind.OPERATOR}

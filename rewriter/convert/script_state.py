@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from rewriter.convert.column_types import base_type
 from rewriter.errors import Error
@@ -14,12 +16,15 @@ from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.settings import SessionSettings
 from rewriter.runtime.text_variables import mask_references
 
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
+
 ANSI = "spark.sql.ansi.enabled"
 OVERWRITE_MODES = ("spark.sql.sources.partitionoverwritemode", "rewriter.partition_overwrite_mode")
 
 
 @dataclass(frozen=True)
-class Problem:
+class ConversionProblem:
     """Why a statement, or an expression of it, was not converted, and what a person can do."""
 
     reason: str
@@ -51,6 +56,7 @@ class ScriptState:
     text: str
     is_lenient_by_default: bool
     is_hive: bool
+    stored: Mapping[str, KnownTable] = field(default_factory=dict)
     tables: dict[str, KnownTable] = field(default_factory=dict)
     functions: set[str] = field(default_factory=set)
     overwrite_mode: str | None = None
@@ -60,6 +66,7 @@ class ScriptState:
 
     def __post_init__(self) -> None:
         self.is_lenient = self.is_lenient_by_default
+        self.tables = dict(self.stored)
 
     def setting(self, statement: str) -> SetSetting | None:
         """Returns the statement SET that a text is."""
@@ -69,8 +76,14 @@ class ScriptState:
             return None
         return parsed if isinstance(parsed, SetSetting) else None
 
-    def table(self, name: Token) -> KnownTable | None:
-        return self.tables.get(identifier_value(name).lower())
+    def table(self, name: Sequence[Token]) -> KnownTable | None:
+        """Returns the table of a name, the tokens of which may have dots between them."""
+        return self.tables.get(dotted_name(identifier_value(token) for token in name if not token.is_operator(".")))
+
+    def use_database(self) -> None:
+        """Forgets the tables that the script has created in the database that was the current one."""
+        kept = {name: table for name, table in self.tables.items() if "." in name}
+        self.tables = {**dict(self.stored), **kept}
 
     def reset(self, key: str | None) -> None:
         """Takes the defaults of a setting, or of all."""
@@ -80,9 +93,32 @@ class ScriptState:
             self.is_lenient = self.is_lenient_by_default
 
 
+def dotted_name(parts: Iterable[str]) -> str:
+    """Returns a name as the keys of tables have it: in lower case, with dots."""
+    return ".".join(parts).lower()
+
+
 def known_table(columns: Mapping[str, str], partitioned_by: tuple[str, ...], is_of_spark: bool) -> KnownTable:
     """Returns a table of columns with their declared types, those of partitions among them."""
     names = tuple(name.lower() for name in columns)
     types = {name.lower(): base_type(type_) for name, type_ in columns.items()}
     lowered = tuple(name.lower() for name in partitioned_by)
     return KnownTable(types, (*(n for n in names if n not in lowered), *lowered), lowered, is_of_spark)
+
+
+def warehouse_tables(catalog: Catalog) -> dict[str, KnownTable]:
+    """Returns the tables of the catalog by their names, in lower case, with and without the database.
+
+    Without it, tables of several databases that have the same name are left out: which is meant is not certain.
+    """
+    named: dict[str, KnownTable] = {}
+    tables = catalog.snapshot().tables()
+    counts = Counter(table.name.rpartition(".")[2].lower() for table in tables)
+    for table in tables:
+        database, _, last = table.name.lower().rpartition(".")
+        columns = {column.name: column.type for column in table.all_columns}
+        parts = tuple(column.name for column in table.partition_columns)
+        named[dotted_name((database or "default", last))] = known_table(columns, parts, is_of_spark=False)
+        if counts[last] == 1:
+            named[last] = named[dotted_name((database or "default", last))]
+    return named

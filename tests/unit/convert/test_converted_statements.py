@@ -182,6 +182,14 @@ def test_a_column_is_that_of_the_block_around_it() -> None:
     )
 
 
+def test_a_table_is_that_of_its_database() -> None:
+    tables = "CREATE TABLE x.t (s STRING);\nCREATE TABLE t (s INT);\n"
+    assert hive(f"{tables}SELECT s + 1 AS n FROM x.t;").text.count("TRY_CAST") == 1
+    assert hive(f"{tables}SELECT s + 1 AS n FROM t;").changed == 0
+    other = hive(f"{tables}USE x;\nSELECT s + 1 AS n FROM t;")
+    assert [entry.reason for entry in other.unconverted] == ["The meaning depends on types that are not known: s."]
+
+
 @pytest.mark.parametrize("text", ["SELECT 'x", "SELECT /* x", "SELECT `x"])
 def test_a_text_that_cannot_be_read(text: str) -> None:
     with pytest.raises(ParseError):
