@@ -25,7 +25,7 @@ COMMON = {
     "uris.py",
 }
 MOST_LINES = 800
-MOST_FILES = 640
+MOST_FILES = 668
 #: Sixteen, and `certificate`.
 MOST_FOLDERS = 17
 MOST_ROOT_MODULES = 13

@@ -131,8 +131,7 @@ def shown_columns(columns: tuple[Column, ...]) -> tuple[Column, ...]:
 class Namespace:
     """A database: a space of names. ``name`` is in lower case.
 
-    ``location`` is the absolute directory above the directories of its managed tables; ``None`` is one of the
-    warehouse.
+    ``location`` is the absolute directory above those of its managed tables; ``None`` is one of the warehouse.
     """
 
     id: int
@@ -144,9 +143,7 @@ class Namespace:
 
 @dataclass(frozen=True)
 class ClusterLocation:
-    """A secondary descriptor of a table: a ``cluster``, and ``location``, the directory of the copies that it
-    has.
-    """
+    """A secondary descriptor of a table: a ``cluster``, and ``location``, the directory of the copies that it has."""
 
     cluster: str
     location: str

@@ -18,52 +18,52 @@ _XX = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B
 _CANONICAL_NAN = {8: 0x7FF8000000000000, 4: 0x7FC00000}
 
 
-def murmur_of_ints(values: _Column, seeds: _Column) -> _Column:
+def _murmur_of_ints(values: _Column, seeds: _Column) -> _Column:
     """Returns Spark's HASH of INT values. The value NULL has its seed's hash, here and below."""
     return _hashed(values, seeds, lambda v, seed: _finished(_mixed(_bits(v, 4), seed), 4), 4)
 
 
-def murmur_of_longs(values: _Column, seeds: _Column) -> _Column:
+def _murmur_of_longs(values: _Column, seeds: _Column) -> _Column:
     """Returns Spark's HASH of BIGINT values."""
     return _hashed(values, seeds, _murmur_of_long_bits, 4)
 
 
-def murmur_of_floats(values: _Column, seeds: _Column) -> _Column:
+def _murmur_of_floats(values: _Column, seeds: _Column) -> _Column:
     """Returns Spark's HASH of FLOAT values: 0.0 and -0.0 have one hash, and so have all NaN."""
     return _hashed(values, seeds, lambda v, seed: _finished(_mixed(_float_bits(v, 4), seed), 4), 4)
 
 
-def murmur_of_doubles(values: _Column, seeds: _Column) -> _Column:
-    """Returns Spark's HASH of DOUBLE values, as ``murmur_of_floats``."""
+def _murmur_of_doubles(values: _Column, seeds: _Column) -> _Column:
+    """Returns Spark's HASH of DOUBLE values, as ``_murmur_of_floats``."""
     return _hashed(values, seeds, lambda v, seed: _murmur_of_long_bits(_float_bits(v, 8), seed), 4)
 
 
-def murmur_of_bytes(values: _Column, seeds: _Column) -> _Column:
+def _murmur_of_bytes(values: _Column, seeds: _Column) -> _Column:
     """Returns Spark's HASH of BINARY values: four bytes at a time, and then each remaining byte with its sign."""
     return _hashed(values, seeds, _murmur_of_bytes, 4)
 
 
-def xx_of_ints(values: _Column, seeds: _Column) -> _Column:
+def _xx_of_ints(values: _Column, seeds: _Column) -> _Column:
     """Returns Spark's XXHASH64 of INT values."""
     return _hashed(values, seeds, lambda v, seed: _xx_of_int_bits(_bits(v, 4), seed), 8)
 
 
-def xx_of_longs(values: _Column, seeds: _Column) -> _Column:
+def _xx_of_longs(values: _Column, seeds: _Column) -> _Column:
     """Returns Spark's XXHASH64 of BIGINT values."""
     return _hashed(values, seeds, lambda v, seed: _xx_of_long_bits(_bits(v, 8), seed), 8)
 
 
-def xx_of_floats(values: _Column, seeds: _Column) -> _Column:
+def _xx_of_floats(values: _Column, seeds: _Column) -> _Column:
     """Returns Spark's XXHASH64 of FLOAT values."""
     return _hashed(values, seeds, lambda v, seed: _xx_of_int_bits(_float_bits(v, 4), seed), 8)
 
 
-def xx_of_doubles(values: _Column, seeds: _Column) -> _Column:
+def _xx_of_doubles(values: _Column, seeds: _Column) -> _Column:
     """Returns Spark's XXHASH64 of DOUBLE values."""
     return _hashed(values, seeds, lambda v, seed: _xx_of_long_bits(_float_bits(v, 8), seed), 8)
 
 
-def xx_of_bytes(values: _Column, seeds: _Column) -> _Column:
+def _xx_of_bytes(values: _Column, seeds: _Column) -> _Column:
     """Returns Spark's XXHASH64 of BINARY values."""
     return _hashed(values, seeds, _xx_of_bytes, 8)
 
@@ -260,8 +260,12 @@ def _xx_rest(matrix: _Array, length: _Array, state: _Array) -> _Array:
 HASH_FUNCTIONS: dict[str, tuple[Callable[..., _Column], tuple[str, ...], str]] = {
     f"rw_{hash_name}_of_{kind}": (function, (type_, seed_type), seed_type)
     for hash_name, seed_type, functions in (
-        ("murmur", "INTEGER", (murmur_of_ints, murmur_of_longs, murmur_of_floats, murmur_of_doubles, murmur_of_bytes)),
-        ("xx", "BIGINT", (xx_of_ints, xx_of_longs, xx_of_floats, xx_of_doubles, xx_of_bytes)),
+        (
+            "murmur",
+            "INTEGER",
+            (_murmur_of_ints, _murmur_of_longs, _murmur_of_floats, _murmur_of_doubles, _murmur_of_bytes),
+        ),
+        ("xx", "BIGINT", (_xx_of_ints, _xx_of_longs, _xx_of_floats, _xx_of_doubles, _xx_of_bytes)),
     )
     for (kind, type_), function in zip(
         (("ints", "INTEGER"), ("longs", "BIGINT"), ("floats", "FLOAT"), ("doubles", "DOUBLE"), ("bytes", "BLOB")),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rewriter.exec.duckdb.hash_functions import HASH_FUNCTIONS
 from rewriter.exec.duckdb.number_texts import double_texts, float_texts
 from rewriter.exec.duckdb.own_decimals import decimal_columns
-from rewriter.exec.duckdb.text_functions import TEXT_FUNCTIONS
+from rewriter.exec.duckdb.text_functions import OWN_TEXT_FUNCTIONS
 from rewriter.exec.sql_types import duckdb_type
 from rewriter.exec.translate.decimals import DecimalOperation, decimal_function
 from rewriter.exec.translate.duckdb_macros import macros
@@ -236,7 +236,7 @@ _FUNCTIONS: dict[str, _Definition] = {
     "rw_theta_difference": (_difference, ("BLOB[]",), "BLOB"),
     "rw_weighted_percentiles": (_weighted_percentiles, ("STRUCT(v DOUBLE, n BIGINT)[]", "DOUBLE[]"), "DOUBLE[]"),
     **HASH_FUNCTIONS,
-    **TEXT_FUNCTIONS,
+    **OWN_TEXT_FUNCTIONS,
     "rw_other_double_text": (double_texts, ("DOUBLE",), "VARCHAR"),
     "rw_other_float_text": (float_texts, ("FLOAT",), "VARCHAR"),
     "rw_theta_estimate": (_estimate, ("BLOB",), "BIGINT"),

@@ -142,7 +142,7 @@ def _url_value(url: str, part: str, key: str) -> str | None:
 
 
 #: The functions of DuckDB by name, with the types of their arguments and of their results.
-TEXT_FUNCTIONS: dict[str, tuple[Callable[..., _Column], tuple[str, ...], str]] = {
+OWN_TEXT_FUNCTIONS: dict[str, tuple[Callable[..., _Column], tuple[str, ...], str]] = {
     name: (_mapped(function, arrow_type, len(types)), types, returned)
     for name, function, types, returned, arrow_type in (
         ("rw_conv", _conv, ("VARCHAR", "INTEGER", "INTEGER"), "VARCHAR", "string"),

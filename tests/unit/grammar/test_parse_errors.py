@@ -237,8 +237,6 @@ REFUSED = [
     ("CREATE TABLE t (a int) «PARTITION» BY HASH (a)", "PARTITIONED BY"),
     ("CREATE TEMPORARY FUNCTION f «AS» 'x.Y'", "one expression"),
     ("CREATE FUNCTION f(x INT) RETURNS «TABLE» (y INT) RETURN SELECT 1", "one expression"),
-    ("CREATE TABLE t (a int, ts timestamp) PARTITIONED BY («days»(ts))", "to_date(ts)"),
-    ("CREATE TABLE t (a int, ts timestamp) PARTITIONED BY (a, «hour»(ts))", "date_format(ts, 'yyyy-MM-dd-HH')"),
     ("CREATE TABLE t PARTITIONED BY («bucket»(8, id)) AS SELECT 1 AS id", "single value"),
     ("CREATE TABLE t PARTITIONED BY («truncate»(id, 8)) AS SELECT 1 AS id", "years, months, days and hours"),
     ("CREATE TABLE t (ts TIMESTAMP) PARTITIONED BY («days(ts, 8»))", "(days(ts))"),
