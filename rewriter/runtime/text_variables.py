@@ -265,7 +265,12 @@ def _single(reference: _Reference, value: str) -> _Edit:
         is_valid = len(lexed) == 1 and lexed[0].kind not in (TokenKind.OPERATOR, TokenKind.PARAMETER)
         is_valid = is_valid and not lexed[0].is_word(*_RESERVED)
     if not (is_whole and is_valid):
-        raise _refused(reference, "is not one literal, one name or one call" if reference.form == "$" else "is not one literal or one identifier")
+        raise _refused(
+            reference,
+            "is not one literal, one name or one call"
+            if reference.form == "$"
+            else "is not one literal or one identifier",
+        )
     return _Edit(reference, trimmed, len(lexed) + (unsigned != trimmed))
 
 
