@@ -425,7 +425,8 @@ class Inliner:
             if number is None:
                 raise _misnamed(
                     f"The function {shown} has no parameter {name}.", shown,
-                    f"Its parameters are {', '.join(p.name for p in parameters)}.", condition="UNRECOGNIZED_PARAMETER_NAME",
+                    f"Its parameters are {', '.join(p.name for p in parameters)}.",
+                    condition="UNRECOGNIZED_PARAMETER_NAME",
                     )  # fmt: skip
             if number in bound and number < positional:
                 raise _misnamed(
