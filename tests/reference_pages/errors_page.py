@@ -19,6 +19,7 @@ NOTES = REFERENCE / "errors.toml"
 MARKER = "conditions"
 #: The classes of SQLSTATE that conditions have.
 CLASSES = {
+    "07": "dynamic SQL error",
     "08": "connection exception",
     "0A": "feature not supported",
     "21": "cardinality violation",

@@ -413,8 +413,8 @@ class Inliner:
             if second is None or not second.is_operator("=>"):
                 if is_named:
                     raise _misnamed(
-                        "UNEXPECTED_POSITIONAL_ARGUMENT", f"A positional argument of {shown} follows one with a name.",
-                        shown, "Write arguments with names last.",
+                        f"A positional argument of {shown} follows one with a name.",
+                        shown, "Write arguments with names last.", condition="UNEXPECTED_POSITIONAL_ARGUMENT",
                     )  # fmt: skip
                 bound[position] = span
                 positional += 1
@@ -424,16 +424,24 @@ class Inliner:
             number = numbers.get(name.lower())
             if number is None:
                 raise _misnamed(
-                    "UNRECOGNIZED_PARAMETER_NAME", f"The function {shown} has no parameter {name}.", shown,
+                    f"The function {shown} has no parameter {name}.", shown,
                     f"Its parameters are {', '.join(p.name for p in parameters)}.",
-                )  # fmt: skip
-            if number in bound:
-                is_both = number < positional
+                    condition="UNRECOGNIZED_PARAMETER_NAME",
+                    )  # fmt: skip
+            if number in bound and number < positional:
                 raise _misnamed(
-                    "DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT."
-                    + ("BOTH_POSITIONAL_AND_NAMED" if is_both else "DOUBLE_NAMED_ARGUMENT_REFERENCE"),
-                    f"The parameter {name} of {shown} is given twice.", shown, "Give each parameter once.",
-                )  # fmt: skip
+                    f"The parameter {name} of {shown} is given by its position and by its name.",
+                    shown,
+                    "Give each parameter once.",
+                    condition="DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.BOTH_POSITIONAL_AND_NAMED",
+                )
+            if number in bound:
+                raise _misnamed(
+                    f"The parameter {name} of {shown} is given twice.",
+                    shown,
+                    "Give each parameter once.",
+                    condition="DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.DOUBLE_NAMED_ARGUMENT_REFERENCE",
+                )
             bound[number] = Span(text.within(span)[2].start, span.end)
         missing = [number for number, p in enumerate(parameters) if number not in bound and p.default is None]
         if len(mark.arguments) > len(parameters) or (missing and not is_named):
@@ -448,9 +456,9 @@ class Inliner:
             )
         if missing:
             raise _misnamed(
-                "REQUIRED_PARAMETER_NOT_FOUND", f"The parameter {parameters[missing[0]].name} of {shown} has no value.",
-                shown, "Give it a value.",
-            )  # fmt: skip
+                f"The parameter {parameters[missing[0]].name} of {shown} has no value.",
+                shown, "Give it a value.", condition="REQUIRED_PARAMETER_NOT_FOUND",
+                    )  # fmt: skip
         return [bound.get(number, p.default or "") for number, p in enumerate(parameters)]
 
     # ---- names of columns
@@ -629,5 +637,5 @@ def _no_clause(function: Function, clause: str, position: Span) -> AnalysisError
     )
 
 
-def _misnamed(condition: str, message: str, shown: str, hint: str) -> AnalysisError:
+def _misnamed(message: str, shown: str, hint: str, *, condition: str) -> AnalysisError:
     return AnalysisError(message, condition=condition, sqlstate="4274K", object=shown, hint=hint)
