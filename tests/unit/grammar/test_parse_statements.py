@@ -179,14 +179,14 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ),
     (
         "CREATE TABLE page_view(user STRING, cnt INT) "
-        "PARTITIONED BY (days(`a b`), Date_Hour(user), d STRING, year(cnt))",
+        "PARTITIONED BY (days(`a b`), Date_Hour(user), d INT, year(cnt))",
         CreateTable(
             table=name("page_view"),
             columns=USER_CNT,
             partitioned_by=(
                 ColumnDef("a b", None, transform="days"),
                 ColumnDef("user", None, transform="hours"),
-                ColumnDef("d", "string"),
+                ColumnDef("d", "int"),
                 ColumnDef("cnt", None, transform="years"),
             ),
         ),
