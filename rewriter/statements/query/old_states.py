@@ -30,6 +30,7 @@ from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.constant_expressions import constant_instant
+from rewriter.runtime.statement_context import single
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.json_codec import Object
@@ -157,9 +158,7 @@ class _Reading:
             raise NotSupportedError(
                 f"{parts[0]} is temporary and has no versions.", object=parts[0], hint="Read it without AS OF."
             )
-        if len(parts) > 2:
-            raise AnalysisError(f"{name_text(clause.name)} is not a name.", condition="TABLE_OR_VIEW_NOT_FOUND")
-        name = full_name(parts[0] if len(parts) == 2 else old.current, parts[-1])
+        name = full_name(old.current, parts[0]) if len(parts) == 1 else single(clause.name)
         if old.system_table(name) is not None:
             raise NotSupportedError(f"{name} is computed and has no versions.", object=name, hint="Omit AS OF.")
         found = old.named(name)
