@@ -32,7 +32,7 @@ from rewriter.exec.translate.expressions import (
     infix,
     narrow_literal,
 )
-from rewriter.exec.translate.interval_values import interval_arithmetic
+from rewriter.exec.translate.intervals import interval_arithmetic
 from rewriter.exec.translate.literals import has_suffix, number
 
 _OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}

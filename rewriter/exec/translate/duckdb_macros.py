@@ -161,8 +161,8 @@ _TEXTS = (
     "rw_unescaped(c) AS '(?:[^' || regexp_escape(c) || ']|' || regexp_escape(c) || '[%_' || regexp_escape(c) || '])*'",
     "rw_decimal_text(x) AS CASE WHEN starts_with(x, '.') THEN '0' || x WHEN starts_with(x, '-.') THEN '-0' || "
     "substring(x, 2) ELSE x END",
-    # From 0.001 to 2^53, DuckDB's digits are Java's: no short decimal lies half-way between two doubles. Only of a number
-    # that is itself half-way between two short decimals DuckDB shows one digit more, the 5.
+    # From 0.001 to 2^53, DuckDB's digits are Java's: no short decimal lies half-way between two doubles. Only of a
+    # number that is itself half-way between two short decimals DuckDB shows one digit more, the 5.
     "rw_double_text(x) AS CASE WHEN length(CAST(x AS VARCHAR)) > 16 AND ends_with(CAST(x AS VARCHAR), '5') "
     "THEN rw_other_double_text(x) WHEN x = 0 OR (abs(x) >= CAST(0.001 AS DOUBLE) AND abs(x) < CAST(1e7 AS DOUBLE)) "
     "THEN CAST(x AS VARCHAR) WHEN abs(x) >= CAST(1e7 AS DOUBLE) AND abs(x) < CAST(9007199254740992 AS DOUBLE) "

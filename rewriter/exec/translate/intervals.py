@@ -8,10 +8,21 @@ from functools import reduce
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import DATE, TIMESTAMP, VOID, interval_of
+from rewriter.exec.sql_types import (
+    BIGINT,
+    DATE,
+    INT,
+    INTERVAL_UNITS,
+    TIMESTAMP,
+    TINYINT,
+    VOID,
+    SqlType,
+    decimal,
+    interval_of,
+)
 from rewriter.exec.translate.allowlist_entries import Entry
-from rewriter.exec.translate.casts import plain_cast
-from rewriter.exec.translate.expressions import Expressions, Scope, Typed
+from rewriter.exec.translate.casts import INTERVAL_SIZES, plain_cast
+from rewriter.exec.translate.expressions import Expressions, Scope, Typed, call, functions, infix
 from rewriter.lazy_dataclass import dataclass
 
 _DAY = 86_400_000_000
@@ -214,4 +225,115 @@ ENTRY = Entry(
     "Operators",
     "time ± INTERVAL n SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|YEAR …, time ± INTERVAL '…' unit TO unit, n * INTERVAL …",
     "parts of a unit other than SECOND, and intervals of months as values",
+)
+
+
+# Intervals of days to seconds as values, which DuckDB holds as microseconds. Their type says the largest and the
+# smallest unit, as Spark's: ``interval day to second`` of a timestamp minus another.
+
+_DAY_TO_SECOND = interval_of("day", "second")
+_SECONDS = decimal(8, 6)
+#: Digits of the seconds that MAKE_DT_INTERVAL takes.
+_MOST_SECONDS = decimal(18, 6)
+#: The units of a field: what a larger one leaves is divided by the size.
+_LARGER = {"hour": "day", "minute": "hour", "second": "minute"}
+
+_FORM = "time - time, interval ± interval, time ± interval, interval * n, interval / n"
+
+
+def interval_arithmetic(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> Typed | None:
+    """Translates a time minus a time, and the arithmetic of interval values; ``None`` for other operands."""
+    if operator == "-" and left.type.is_datetime and right.type.is_datetime:
+        e.construct(_FORM)
+        return _between_times(left, right)
+    if not (left.type.is_interval or right.type.is_interval):
+        return None
+    e.construct(_FORM)
+    if operator in "+-" and VOID in (left.type, right.type):
+        left, right = (_null_of(value, other) for value, other in ((left, right), (right, left)))
+    if left.type.is_interval and right.type.is_interval and operator in "+-":
+        type_ = left.type.united(right.type)
+        sql = f"CAST({left.sql} AS HUGEINT) {operator} CAST({right.sql} AS HUGEINT)"
+        return Typed(_fitting(sql), type_, infix(operator, left.name, right.name))
+    if operator == "+" and right.type.is_interval and left.type.is_datetime:
+        return _moved(left, right, "+")
+    if operator == "+" and left.type.is_interval and right.type.is_datetime:
+        return _moved(right, left, "+")
+    if operator == "-" and left.type.is_datetime:
+        return _moved(left, right, "-")
+    if operator == "*":
+        interval, factor = (left, right) if left.type.is_interval else (right, left)
+        if factor.type.is_integer:
+            sql = f"CAST({interval.sql} AS HUGEINT) * CAST({factor.sql} AS HUGEINT)"
+            return Typed(_fitting(sql), _DAY_TO_SECOND, infix("*", interval.name, factor.name))
+    if operator == "/" and left.type.is_interval and right.type.is_integer:
+        sql = f"rw_divided_interval(CAST({left.sql} AS HUGEINT), CAST({right.sql} AS HUGEINT))"
+        return Typed(_fitting(sql), _DAY_TO_SECOND, infix("/", left.name, right.name))
+    return e.refuse(node, f"{left.type} {operator} {right.type}")
+
+
+def _null_of(value: Typed, other: Typed) -> Typed:
+    """Returns NULL as one of the type of the other operand."""
+    return Typed(plain_cast(value.sql, other.type), other.type, value.name) if value.type == VOID else value
+
+
+def _fitting(sql: str) -> str:
+    return f"CAST(rw_interval({sql}) AS BIGINT)"
+
+
+def _between_times(left: Typed, right: Typed) -> Typed:
+    is_days = left.type == right.type == DATE
+    moments = [f"epoch_us({plain_cast(value.sql, TIMESTAMP)})" for value in (left, right)]
+    type_ = interval_of("day", "day") if is_days else _DAY_TO_SECOND
+    return Typed(f"({moments[0]} - {moments[1]})", type_, infix("-", left.name, right.name))
+
+
+def _moved(time: Typed, interval: Typed, operator: str) -> Typed:
+    """Returns a time plus or minus an interval. A date stays one if the interval is of whole days."""
+    is_date = time.type == DATE and interval.type == interval_of("day", "day")
+    step = f"to_microseconds({interval.sql})"
+    type_ = DATE if is_date else TIMESTAMP
+    sql = plain_cast(f"{plain_cast(time.sql, TIMESTAMP)} {operator} {step}", type_)
+    if time.name is None or interval.name is None:
+        return Typed(sql, type_)
+    if is_date:
+        days = f"extractansiintervaldays({interval.name})"
+        return Typed(sql, type_, f"date_add({time.name}, {days if operator == '+' else f'(- {days})'})")
+    return Typed(sql, type_, f"{time.name} {operator} {interval.name}")
+
+
+def interval_field(e: Expressions, node: exp.Expr, field: str, value: Typed) -> tuple[Typed, SqlType]:
+    """Returns a field of an interval, and its type. Fields of a negative interval are negative."""
+    unit = field.lower().removesuffix("s")
+    if unit not in value.type.interval_units:
+        e.text.wrong(f"There is no {field} in an {value.type.shown}.", "INVALID_EXTRACT_FIELD", "42601", node)
+    # The largest unit of the type holds all that is more; but Spark takes hours, minutes and seconds of each alone.
+    rest = f"({value.sql} % {INTERVAL_SIZES[_LARGER[unit]]})" if unit in _LARGER else value.sql
+    if unit == "second":
+        sql = f"CAST({rest} AS DECIMAL(18,0)) * CAST('0.000001' AS DECIMAL(7,6))"
+        return Typed(plain_cast(sql, _SECONDS), _SECONDS, value.name), _SECONDS
+    type_ = INT if unit == "day" else TINYINT
+    return Typed(plain_cast(f"{rest} // {INTERVAL_SIZES[unit]}", type_), type_, value.name), type_
+
+
+def _make_dt_interval(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    parts = [e.translate(argument, scope) for argument in e.arguments(node, 0, 4)]
+    terms, names = [], [part.name for part in parts]
+    for unit, part in zip(INTERVAL_UNITS, parts, strict=False):
+        if unit == "second":
+            if not (part.type.is_integer or part.type.is_decimal):
+                e.refuse(node, f"MAKE_DT_INTERVAL of {part.type} seconds")
+            terms.append(f"rw_unscaled({plain_cast(part.sql, _MOST_SECONDS)})")
+            continue
+        if (not part.type.is_integer or part.type == BIGINT) and part.type != VOID:
+            e.refuse(node, f"MAKE_DT_INTERVAL of {part.type}")
+        terms.append(f"CAST({plain_cast(part.sql, INT)} AS HUGEINT) * {INTERVAL_SIZES[unit]}")
+    names += ["0", "0", "0", "0.000000"][len(parts) :]
+    sql = _fitting(" + ".join(terms) or "CAST(0 AS HUGEINT)")
+    return Typed(sql, _DAY_TO_SECOND, call("make_dt_interval", *names))
+
+
+INTERVAL_FUNCTIONS = functions(
+    "Dates and times",
+    ("make_dt_interval([days[, hours[, minutes[, seconds]]]])", _make_dt_interval, "BIGINT, FLOAT, DOUBLE"),
 )

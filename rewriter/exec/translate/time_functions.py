@@ -11,7 +11,7 @@ from rewriter.exec.sql_types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, 
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import assigned_literal, is_day, plain_cast, string_literal
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
-from rewriter.exec.translate.interval_values import interval_field
+from rewriter.exec.translate.intervals import interval_field
 from rewriter.exec.translate.patterns import time_format, time_pattern
 from rewriter.timeline.time_bounds import check_text
 
