@@ -182,7 +182,7 @@ def test_files_with_options_in_a_query(engine: Engine, tmp_path: Path) -> None:
         for query, condition in {
             f"SELECT * FROM {call}, sepp => 'x')": "UNSUPPORTED",
             f"SELECT * FROM {call}, schema => 'id')": "PARSE_SYNTAX_ERROR",
-            f"SELECT * FROM {call}, schema => lower('x'))": "INVALID_PARAMETER_VALUE",
+            f"SELECT * FROM {call}, schema => lower('x'))": "PARSE_SYNTAX_ERROR",
             f"SELECT * FROM read_files('{tmp_path}/a.csv')": "UNSUPPORTED",
             f"SELECT * FROM read_files('{tmp_path}/a.orc', format => 'orc', sep => ';')": "UNSUPPORTED",
             f"SELECT * FROM read_files('{tmp_path}/none', format => 'csv')": "PATH_NOT_FOUND",

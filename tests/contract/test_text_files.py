@@ -165,7 +165,6 @@ def test_the_row_format_of_a_table_never_changes(duckdb: Engine, tmp_path: Path)
             "ALTER TABLE t UNSET TBLPROPERTIES ('rewriter.serdeproperties.field.delim')",
             "ALTER TABLE t SET TBLPROPERTIES ('skip.header.line.count' = '1')",
             "ALTER TABLE t SET SERDEPROPERTIES ('field.delim' = ';')",
-            "CREATE TABLE x (a STRING) STORED AS TEXTFILE TBLPROPERTIES ('serialization.null.format' = '')",
             "CREATE TABLE x (a STRING, b ARRAY<INT>) STORED AS TEXTFILE",
         ):
             with pytest.raises(NotSupportedError):

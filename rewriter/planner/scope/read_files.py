@@ -52,8 +52,6 @@ def files_of_call(node: exp.Table, number: int, query: QueryText) -> FilesTable:
         if text is None or not (is_named or is_path) or name.lower() in map(str.lower, named):
             raise ParseError(
                 "The arguments of read_files are a path and named literals.",
-                condition="INVALID_PARAMETER_VALUE",
-                sqlstate="22023",
                 position=span,
                 object=_NAME,
                 hint=f"Write {_FORM}.",
