@@ -178,8 +178,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
         ),
     ),
     (
-        "CREATE TABLE page_view(user STRING, cnt INT) "
-        "PARTITIONED BY (days(`a b`), Date_Hour(user), d INT, year(cnt))",
+        "CREATE TABLE page_view(user STRING, cnt INT) PARTITIONED BY (days(`a b`), Date_Hour(user), d INT, year(cnt))",
         CreateTable(
             table=name("page_view"),
             columns=USER_CNT,
