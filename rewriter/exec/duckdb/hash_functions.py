@@ -40,7 +40,7 @@ def _murmur_of_doubles(values: _Column, seeds: _Column) -> _Column:
 
 def _murmur_of_bytes(values: _Column, seeds: _Column) -> _Column:
     """Returns Spark's HASH of BINARY values: four bytes at a time, and then each remaining byte with its sign."""
-    return _hashed(values, seeds, _murmur_of_bytes, 4)
+    return _hashed(values, seeds, _chained_murmur, 4)
 
 
 def _xx_of_ints(values: _Column, seeds: _Column) -> _Column:
@@ -65,7 +65,7 @@ def _xx_of_doubles(values: _Column, seeds: _Column) -> _Column:
 
 def _xx_of_bytes(values: _Column, seeds: _Column) -> _Column:
     """Returns Spark's XXHASH64 of BINARY values."""
-    return _hashed(values, seeds, _xx_of_bytes, 8)
+    return _hashed(values, seeds, _chained_xx, 8)
 
 
 def _hashed(values: _Column, seeds: _Column, hash_of: Callable[[_Array, _Array], _Array], width: int) -> _Column:
@@ -143,7 +143,7 @@ def _words(matrix: _Array, place: int, width: int) -> _Array:
     return word.view(np.uint32 if width == 4 else np.uint64)[:, 0].astype(np.uint64)
 
 
-def _murmur_of_bytes(values: _Column, seed: _Array) -> _Array:
+def _chained_murmur(values: _Column, seed: _Array) -> _Array:
     import numpy as np
 
     state = seed.copy()
@@ -209,7 +209,7 @@ def _xx_long(state: _Array, word: _Array) -> _Array:
     return _rotated(state ^ _xx_round(_u64(0), word), 27, 64) * _u64(_XX[0]) + _u64(_XX[3])
 
 
-def _xx_of_bytes(values: _Column, seed: _Array) -> _Array:
+def _chained_xx(values: _Column, seed: _Array) -> _Array:
     import numpy as np
 
     result = seed.copy()
