@@ -60,6 +60,9 @@ READ: dict[str, tuple[str, str, bytes, list[tuple[Any, ...]] | str]] = {
     "a blank number": ("", "i INT, s STRING", b" 1,a\n", "line 1 has ' 1' in the column i"),
     "no date": ("dateFormat 'dd/MM/yyyy'", "d DATE, s STRING", b"2020-01-31,a\n", "line 1 has '2020-01-31'"),
     "wrong bytes": ("", "s STRING, t STRING", b"a,b\n\xff,c\n", "line 2 is not in UTF-8"),
+    "a mark of another encoding": (
+        "encoding 'ISO-8859-1'", "s STRING, t STRING", b"\xef\xbb\xbfa,b\n", "it begins with the mark of UTF-8",
+    ),
     "mixed line ends": ("multiLine 'true'", "s STRING, t STRING", b"a,b\nc,d\r\n", "line 2 has another end"),
     "blanks only": ("sep '\\t'", "s STRING, t STRING", b"a\tb\n\t\n", "line 2 has blanks only"),
 }  # fmt: skip

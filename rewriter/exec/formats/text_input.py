@@ -14,6 +14,8 @@ from typing import IO, Any
 
 #: Opens a file by its path, for reading bytes.
 OpenBytes = Callable[[str], IO[Any]]
+#: The byte order mark of UTF-8 in a text of one byte for each character. Spark removes it in every encoding.
+_MARK = "\u00ef\u00bb\u00bf"
 _UNREADABLE = (".deflate", ".lz4", ".lzo", ".snappy", ".zst")
 #: The endings of names that say how a text file is compressed.
 COMPRESSED_ENDINGS = (".gz", ".bz2", *_UNREADABLE)
@@ -44,6 +46,8 @@ def text_lines(
         try:
             for number, line in enumerate(text, 1):
                 if not line.isascii():
+                    if number == 1 and encoding != "UTF-8" and line.startswith(_MARK):
+                        raise ValueError(f"it begins with the mark of UTF-8, but its encoding is {encoding}")
                     _check_text(line, number, encoding)
                 yield number, line
         except (EOFError, OSError, zlib.error) as error:
