@@ -141,7 +141,7 @@ _QUERIES = (
     "SELECT f, avg(sum(e)) OVER (PARTITION BY f ORDER BY d ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM t "
     "GROUP BY f, d ORDER BY f, d",
     "SELECT f FROM t GROUP BY f HAVING sum(e * q) > (SELECT sum(e * q) * 0.0000100000 FROM t) ORDER BY f",
-    "SELECT f, avg(w) / avg(e) FROM t GROUP BY f HAVING avg(e) / avg(q) > 1.5 ORDER BY avg(w) / avg(e), f",
+    "SELECT f, avg(w) / avg(e) FROM t GROUP BY f HAVING avg(e) / avg(q) > 1.5 ORDER BY 2, f",
     "SELECT f, avg(e) FROM t WHERE e > 1.2 * (SELECT avg(e) FROM t AS u WHERE u.f = t.f) GROUP BY f ORDER BY f",
     "SELECT CAST(e AS DECIMAL(25,2)) * CAST(q AS DECIMAL(25,2)), CAST(e AS DECIMAL(32,4)) * CAST(d AS DECIMAL(16,2)), "
     "w / w, w / CAST(q AS DECIMAL(38,10)) FROM t ORDER BY n",
