@@ -17,7 +17,7 @@ import pytest
 from contract.conftest import parquet, scan_file
 
 from rewriter.catalog.model.objects import Column
-from rewriter.errors import Error, NotSupportedError
+from rewriter.errors import Error
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import Engine, EngineQuery, Relation
 from rewriter.exec.spark.engine import SparkEngine
@@ -151,7 +151,7 @@ def test_random_values(spark: SparkEngine, duckdb: DuckDBEngine, tmp_path: Path,
 def _is_translated(sql: str, relation: Relation) -> bool:
     try:
         translate(EngineQuery(sql, (relation,), {}))
-    except NotSupportedError:
+    except Error:  # Maps cannot be compared.
         return False
     return True
 
@@ -165,7 +165,7 @@ SELECT * FROM n ORDER BY id
 DESCRIBE n
 SELECT id, a[0], m['a'], s.y, s.t, n.s.X FROM n WHERE id = 1
 SELECT id, x FROM n LATERAL VIEW OUTER explode(a) q AS x ORDER BY id, x
-SELECT s.*, p FROM n ORDER BY p, x
+SELECT id, s.*, p FROM n ORDER BY id
 ALTER TABLE n COMPACT
 SELECT * FROM n WHERE p = 2 ORDER BY id
 CREATE TABLE c AS SELECT id, a, m, s FROM n
