@@ -57,8 +57,16 @@ _NUMBER_CALLS = frozenset(
     "variance var_pop var_samp sin cos tan degrees radians".split()
 )
 #: The calls that return one of some arguments: the index of the first of these.
-_CHOOSING = {"coalesce": 0, "nvl": 0, "ifnull": 0, "if": 1, "iff": 1, "nvl2": 1}
+_CHOOSING = {
+    "coalesce": 0, "nvl": 0, "ifnull": 0, "if": 1, "iff": 1, "nvl2": 1, "array": 0, "greatest": 0, "least": 0
+}  # fmt: skip
 _NO_LENIENT_FORM = {"make_date": "make_date raises an error for a date that does not exist, where the original is NULL"}
+#: What calls of Hive return, where Spark's function of that name returns something else.
+_OTHER_IN_HIVE = {
+    "greatest": "greatest is NULL in Hive if an argument is NULL, and ignores NULLs here",
+    "least": "least is NULL in Hive if an argument is NULL, and ignores NULLs here",
+    "hash": "hash has other values in Hive",
+}
 _NO_NUMBER = "a text that is no number is NULL"
 _NO_TIME = "a text that is no time is NULL"
 _SIMPLE_INTEGER = re.compile(r"-?[0-9]{1,9}", re.ASCII)
@@ -81,9 +89,12 @@ class LenientText:
         types: ExpressionTypes,
         *,
         keeps_names: bool,
+        is_hive: bool,
     ) -> None:
-        """``keeps_names`` is false where the names of columns do not count, as in an INSERT."""
-        self._text, self._tokens, self._types = text, tokens, types
+        """``keeps_names`` is false where the names of columns do not count, as in an INSERT. In Hive, a text and a
+        number are compared as DOUBLE, in Spark as the type of the number.
+        """
+        self._text, self._tokens, self._types, self._is_hive = text, tokens, types, is_hive
         self._lists = ListItems(tokens)
         self._keeps_names = keeps_names
         self.changes = 0
@@ -240,6 +251,9 @@ class LenientText:
         }
         if not can_fail.get(target, False):
             return None
+        if target == BOOLEAN and self._is_hive:
+            self.problems["CAST of a text to BOOLEAN is true in Hive for other texts, too: compare the text"] = None
+            return None
         self_text = self._written(operand)
         reason = f"was CAST: {_NO_TIME if target in (DATE, TIMESTAMP) else 'what does not fit is NULL'}"
         return self._replaced(f"TRY_CAST({self_text} AS {type_text})", reason)
@@ -305,6 +319,14 @@ class LenientText:
         name, arguments = expression.word, expression.operands
         if name in _NO_LENIENT_FORM:
             self.problems[_NO_LENIENT_FORM[name]] = None
+        if self._is_hive and name in _OTHER_IN_HIVE:
+            self.problems[_OTHER_IN_HIVE[name]] = None
+        if name == "coalesce" and len(arguments) == 2 and self._is_size(arguments[0]):
+            last = arguments[1]
+            if self._typed(last.first, last.last) == "-1":
+                return self._kept_but_first(expression)
+        if self._is_size(expression):
+            return self._replaced(f"coalesce({self._kept(expression)}, -1)", f"was {name}: -1 for NULL")
         if name in _CAST_CALLS and len(arguments) == 1:
             return self._tolerant_cast(expression, arguments[0], name.upper()) or self._kept(expression)
         is_time = bool(arguments) and self._types.type_of(arguments[0]) in (DATE, TIMESTAMP)
@@ -338,6 +360,15 @@ class LenientText:
             return self._spliced(expression, [self._as_double(arguments[0]), *map(self._written, arguments[1:])])
         return self._kept(expression)
 
+    def _is_size(self, expression: Expression) -> bool:
+        is_call = expression.form is ExpressionForm.CALL and expression.word in ("size", "cardinality")
+        return is_call and len(expression.operands) == 1
+
+    def _kept_but_first(self, expression: Expression) -> str:
+        """Returns a call whose first argument is kept, but for the changes of its own arguments."""
+        first, *others = expression.operands
+        return self._spliced(expression, [self._kept(first), *map(self._written, others)])
+
     def _is_whole_date(self, arguments: Sequence[Expression]) -> bool:
         return len(arguments) == 1 and self._is_date(arguments[0])
 
@@ -366,6 +397,9 @@ class LenientText:
         if others & {BOOLEAN} or any("<" in str(type_) for type_ in others):
             return self._kept(expression)
         texts = [value for value, type_ in zip(values, types, strict=True) if type_ == STRING]
+        if expression.form is ExpressionForm.IN and self._is_hive and others & set(NUMBERS):
+            self.problems["IN compares a text with numbers, in Hive by their values: cast the text"] = None
+            return self._kept(expression)
         if expression.form is ExpressionForm.IN and others == {DATE} and all(map(self._is_date, texts)):
             return self._kept(expression)
         typed = {id(value): type_ for value, type_ in zip(values, types, strict=True)}
@@ -442,8 +476,9 @@ class LenientText:
         if len(set(others)) > 1:
             self.problems["BETWEEN compares a text with values of several types: cast the text"] = None
             return [self._written(operand) for operand in operands]
+        target = "double" if self._is_hive and others[0] in NUMBERS else others[0]
         return [
-            self._as_type(operand, others[0]) if type_ == STRING else self._written(operand)
+            self._as_type(operand, target) if type_ == STRING else self._written(operand)
             for operand, type_ in zip(operands, types, strict=True)
         ]
 

@@ -183,7 +183,7 @@ class _Statement:
                 self._check_calls(query, roots)
                 original = self.text
                 if state.is_lenient:
-                    self._convert_expressions(parsed, query, roots, types)
+                    self._convert_expressions(parsed, query, roots, types, is_hive=state.is_hive)
             except RecursionError:
                 self.problems.append(
                     ConversionProblem("An expression is nested too deeply to be converted.", "Split it.")
@@ -197,10 +197,16 @@ class _Statement:
             self._check_overwrite(parsed, original)
 
     def _convert_expressions(
-        self, parsed: Statement, query: Sequence[Token], roots: Sequence[Expression], types: ExpressionTypes
+        self,
+        parsed: Statement,
+        query: Sequence[Token],
+        roots: Sequence[Expression],
+        types: ExpressionTypes,
+        *,
+        is_hive: bool,
     ) -> None:
         keeps_names = not isinstance(parsed, Insert | MultiInsert)
-        written = LenientText(self.text, query, roots, types, keeps_names=keeps_names)
+        written = LenientText(self.text, query, roots, types, keeps_names=keeps_names, is_hive=is_hive)
         if written.problems:
             self.problems += [ConversionProblem(f"{reason}.") for reason in written.problems]
         if written.unknown:

@@ -119,6 +119,16 @@ def _row_column(condition: exp.Expr, text: QueryText, table: Table, shown: str) 
         name, qualifier = node.name.lower(), node.table.lower()
         if qualifier not in ("", shown.lower()):
             name = qualifier  # A field of a struct, a.b.
+        hidden = next((column for column in table.partition_columns if column.name.lower() == name), None)
+        if hidden is not None and hidden.transform is not None:
+            span = text.span_of(node)
+            raise NotSupportedError(
+                f"DELETE cannot name {hidden.name}, which is computed from {hidden.transform.source}.",
+                position=text.place(span) if span else None,
+                object=hidden.name,
+                hint=f"Write the rows that stay, with a condition on {hidden.transform.source}: INSERT OVERWRITE "
+                f"{table.name} SELECT * FROM {table.name} WHERE …",
+            )
         if name in data_columns and row_column is None:
             row_column = data_columns[name]
         elif name not in partition_columns and name not in data_columns:

@@ -142,6 +142,8 @@ def _decode(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 def _extreme(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     """Translates the greatest or least of the values that are not NULL."""
     function, values = _name_and_arguments(e, node, scope, 2, _MAX_ARGUMENTS)
+    for value in values:
+        e.comparable(value, node, function.upper())
     types = {value.type.name: value.type for value in values if value.type != VOID}
     if "string" in types and len(types) > 1:
         first_type, second_type, *_ = types.values()
@@ -240,6 +242,7 @@ def _by(function: str) -> AggregateRule:
         value, key = (e.translate(argument, scope) for argument in aggregate.arguments(e, 2))
         if VOID in (value.type, key.type):
             e.refuse(aggregate.node, f"{aggregate.function.upper()} of NULL")
+        e.comparable(key, aggregate.node, f"{aggregate.function.upper()} by a key")
         name = call(aggregate.function, value.name, key.name)
         return Aggregate(f"{function}({{0}}){{1}}", f"{value.sql}, {key.sql}", value.type, name)
 

@@ -240,7 +240,9 @@ _JSON = (
     "END WHEN json_type(j) = 'VARCHAR' THEN j ->> '$' WHEN json_type(j) = 'BOOLEAN' THEN CAST(j AS VARCHAR) "
     "WHEN json_type(j) IN ('OBJECT', 'ARRAY') THEN rw_json_object(x, CAST(j AS VARCHAR)) "
     "ELSE rw_json_number(x, CAST(j AS VARCHAR)) END",
-    "rw_json_object(x, t) AS CASE WHEN contains(t, '\\') OR regexp_matches(regexp_replace(rw_without_strings(t), "
+    # Spark writes letters beyond the first plane as escapes.
+    "rw_json_object(x, t) AS CASE WHEN contains(t, '\\') OR regexp_matches(t, '[^\\x{0}-\\x{FFFF}]') OR "
+    "regexp_matches(regexp_replace(rw_without_strings(t), "
     "'true|false', '', 'g'), '[.eE]') THEN rw_unsure(x, 'JSON') ELSE t END",
     "rw_json_number(x, t) AS CASE WHEN regexp_full_match(t, '0|-?[1-9][0-9]*') THEN t WHEN contains(t, '.') AND "
     "(CAST(t AS DOUBLE) = 0 OR abs(CAST(t AS DOUBLE)) BETWEEN 0.001 AND 9999999) "

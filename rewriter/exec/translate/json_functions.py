@@ -52,6 +52,9 @@ def _get_json_object(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
             # Of equal keys, Spark continues with the next one if the first one has no value.
             repeated.append(f"rw_repeats({value.sql}, {string_literal(place)}, {string_literal(step)})")
         place += f"[{step}]" if isinstance(step, int) else f'."{step}"'
+    if isinstance(steps[-1], int):
+        # Spark returns the text null for an element that is null.
+        repeated.append(f"coalesce(json_type(rw_valid_json({value.sql}), {string_literal(place)}) = 'NULL', false)")
     sql = f"rw_json({value.sql}, {string_literal(place)}, {' OR '.join(repeated) or 'false'})"
     return Typed(sql, STRING, name)
 

@@ -144,7 +144,9 @@ def _decimal(e: Expressions, value: Decimal, node: exp.Expr) -> Typed:
     type_ = decimal_type(value)
     if type_ is None:
         e.refuse(node, f"The number {value}")
-    return Typed(plain_cast(string_literal(f"{value:f}"), type_), type_, f"{value:f}")
+    # Java writes a small number with an exponent, by the rule of Python.
+    name = str(value) if type_.scale else f"{value:f}"
+    return Typed(plain_cast(string_literal(f"{value:f}"), type_), type_, name)
 
 
 def decimal_type(value: Decimal) -> SqlType | None:

@@ -624,11 +624,17 @@ def _format_string(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(f"({' || '.join(parts) or string_literal('')})", STRING, name)
 
 
+#: Java writes a decimal of more places with an exponent, if it is small.
+_MOST_PLAIN_PLACES = 6
+
+
 def _formatted(e: Expressions, node: exp.Expr, value: Typed, directive: _Directive) -> str:
     """Returns the text of a value. NULL is ``null``."""
     null = "'null'"
     if directive.conversion == "s":
         if value.type not in (STRING, BOOLEAN, VOID) and not value.type.is_numeric:
+            e.refuse(node, f"{value.type} by %s")
+        if value.type.name == "decimal" and value.type.scale > _MOST_PLAIN_PLACES:
             e.refuse(node, f"{value.type} by %s")
         sql = e.cast(value, STRING, node)
     elif directive.conversion == "d":

@@ -164,7 +164,10 @@ def _definition(e: Expressions, window: exp.Expr, scope: Scope) -> _Definition:
     ]
     parts = [replace(value, sql=for_key(value.sql)) for value in values]
     order, spec = window.args.get("order"), window.args.get("spec")
-    sorted_values = [e.translate(key.this, scope) for key in order.expressions] if order is not None else []
+    sorted_values = [
+        e.comparable(e.translate(key.this, scope), key, "ORDER BY")
+        for key in (order.expressions if order is not None else ())
+    ]
     keys = [_key(e, key, value) for key, value in zip(order.expressions if order else (), sorted_values, strict=True)]
     clauses = [("PARTITION BY", parts)] if parts else []
     clauses += [("ORDER BY", keys)] if keys else []

@@ -63,6 +63,15 @@ SELECT try_divide(a -- x / y|, /* c */ a) [was /: NULL if the divisor is 0] AS q
 SELECT a -- x|DIV a AS q FROM t
 SELECT a -- x|DIV NULLIF(a, 0) [was DIV: NULL if the divisor is 0] AS q FROM t
 
+SELECT a FROM t WHERE s > 5
+SELECT a FROM t WHERE TRY_CAST(s AS DOUBLE) [a text that is no number is NULL] > 5
+
+SELECT size(split(s, ',')) AS n, coalesce(size(split(s, ',')), -1) AS m FROM t
+SELECT coalesce(size(split(s, ',')), -1) [was size: -1 for NULL] AS n, coalesce(size(split(s, ',')), -1) AS m FROM t
+
+SELECT array(1, s) AS x FROM t
+SELECT array('1' [texts and numbers are compared, or chosen, as texts], s) AS x FROM t
+
 source next.hql
 -- rewriter: was source: convert this file, too|\\i next.hql
 """  # noqa: E501
@@ -107,6 +116,13 @@ def test_a_delete_restores_the_mode_of_the_script() -> None:
         ("UPDATE t SET a = 1", "UPDATE is not supported."),
         ("SELECT make_date(2024, a, 1) AS m FROM t",
          "make_date raises an error for a date that does not exist, where the original is NULL."),
+        ("SELECT greatest(a, 2) AS g FROM t",
+         "greatest is NULL in Hive if an argument is NULL, and ignores NULLs here."),
+        ("SELECT hash(s) AS h FROM t", "hash has other values in Hive."),
+        ("SELECT CAST(s AS BOOLEAN) AS b FROM t",
+         "CAST of a text to BOOLEAN is true in Hive for other texts, too: compare the text."),
+        ("SELECT a FROM t WHERE s IN (1, 2)",
+         "IN compares a text with numbers, in Hive by their values: cast the text."),
         ("CREATE EXTERNAL TABLE x (a INT) STORED AS RCFILE LOCATION '/x'",
          "The format rcfile is not supported: its rows are objects of Hive's Java classes, which neither DuckDB nor "
          "Spark's own readers read."),

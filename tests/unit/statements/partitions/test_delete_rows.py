@@ -99,6 +99,13 @@ def test_names(session: Session) -> None:
     assert rows(session, "mine") == []
 
 
+def test_a_computed_partition_column_is_no_condition(session: Session) -> None:
+    session.execute("CREATE TABLE h (a INT, ts TIMESTAMP) PARTITIONED BY (days(ts))")
+    with pytest.raises(NotSupportedError, match="cannot name ts_day, which is computed from ts") as caught:
+        session.execute("DELETE FROM h WHERE ts_day = '2024-01-01'")
+    assert caught.value.hint is not None
+
+
 def test_what_is_no_table(session: Session) -> None:
     session.execute("CREATE VIEW w AS SELECT * FROM t")
     session.execute("CREATE CUBE c (u STRING, n BIGINT MEASURE SUM, t TIMESTAMP TIME)")
