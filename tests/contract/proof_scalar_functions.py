@@ -608,7 +608,7 @@ concat('x', f64, '|', f32, g)
 cast(cast(i32 as double) * 1e-9 as string)
 cast(cast(i32 as double) / 3 as string)
 cast(1e-4d as string)
-cast(5e17d as string)
+cast(5e17d as string) as z
 cast(1e22d as string) as x
 length(f64)
 hash(i8)
