@@ -93,6 +93,7 @@ SYNTAX = [
     ("ALTER TABLE t ADD PARTITION (a = «upper» 'x')", "near 'upper'", "A value must be"),
     # facts and cubes
     ("CREATE CUBE c (a int MEASURE MAX «COUNTED» BY b)", "COUNTED BY is only for", "AVG"),
+    ("CREATE TABLE t (ts TIMESTAMP) PARTITIONED BY («days(ts, 8»))", "takes one column", "(days(ts))"),
     ("CREATE CUBE c (a binary MEASURE THETA_UNION PRECISION «9.5»)", "not a whole number", "PRECISION 12"),
     ("CREATE FACT f OF CUBE c STORED IN (TABLE «t» PARTITIONED BY d AS (x))", "lacks PERIOD", "PERIOD DAILY"),
     ("CREATE FACT f OF CUBE c STORED IN (TABLE «t» PERIOD DAILY)", "lacks PARTITIONED BY", "PARTITIONED BY"),
@@ -237,9 +238,8 @@ REFUSED = [
     ("CREATE TABLE t (a int) «PARTITION» BY HASH (a)", "PARTITIONED BY"),
     ("CREATE TEMPORARY FUNCTION f «AS» 'x.Y'", "one expression"),
     ("CREATE FUNCTION f(x INT) RETURNS «TABLE» (y INT) RETURN SELECT 1", "one expression"),
-    ("CREATE TABLE t PARTITIONED BY («bucket»(8, id)) AS SELECT 1 AS id", "single value"),
+    ("CREATE TABLE t PARTITIONED BY («bucket»(8, id)) AS SELECT 1 AS id", "years, months, days and hours"),
     ("CREATE TABLE t PARTITIONED BY («truncate»(id, 8)) AS SELECT 1 AS id", "years, months, days and hours"),
-    ("CREATE TABLE t (ts TIMESTAMP) PARTITIONED BY («days(ts, 8»))", "(days(ts))"),
     ("CREATE TABLE t «PARTITION» BY RANGE (a) AS SELECT 1 AS a", "PARTITIONED BY"),
     ("CREATE TABLE t (a int) «CLUSTERED» BY (a) INTO 8 BUCKETS", "Omit the clause"),
     ("CREATE TABLE t (a int) ROW FORMAT DELIMITED «FIELDS TERMINATED BY '||'»", "FIELDS TERMINATED BY '\\t'"),

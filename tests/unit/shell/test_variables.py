@@ -86,7 +86,6 @@ def test_values(text: str, expected: str | None) -> None:
         ("SELECT :unknown", "UNBOUND_SQL_PARAMETER", ":unknown"),
         ("SELECT '${hivevar:unknown}'", "UNBOUND_SQL_PARAMETER", "${hivevar:unknown}"),
         ("SELECT ${unknown}", "UNBOUND_SQL_PARAMETER", "${unknown}"),
-        ("SELECT ${hiveconf:year}", "UNBOUND_SQL_PARAMETER", "${hiveconf:year}"),
         ("SELECT ${env:HOME}", "PROGRAMMING_ERROR", "${env:HOME}"),
         *((f"SELECT * FROM t WHERE a = :{name}", "INVALID_VARIABLE_VALUE", f":{name}") for name in (
             "any", "keyword", "comment", "end", "empty", "tick", "slash", "double", "line", "nested", "parameter", "day"

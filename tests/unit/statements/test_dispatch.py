@@ -8,6 +8,7 @@ import pytest
 
 from rewriter.grammar.families.databases import UseDatabase
 from rewriter.grammar.families.queries import Select
+from rewriter.grammar.families.session_variables import ExecuteImmediate
 from rewriter.grammar.families.settings import ResetSetting, SetSetting
 from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
 from rewriter.grammar.statements import Statement
@@ -15,7 +16,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.dispatch import runner_of, runners
 
 #: Statements that the session executes by itself.
-OF_THE_SESSION = {SetSetting, ResetSetting, StartTransaction, Commit, Rollback, UseDatabase}
+OF_THE_SESSION = {SetSetting, ResetSetting, StartTransaction, Commit, Rollback, UseDatabase, ExecuteImmediate}
 
 
 def kinds_of(kind: type[Statement]) -> set[type[Statement]]:

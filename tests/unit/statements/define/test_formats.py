@@ -32,10 +32,8 @@ def test_create_alter_and_describe_agree_on_the_classes(name: str, tmp_path: Pat
                 f"CREATE TABLE t{number} (a INT) ROW FORMAT SERDE '{serde}' "
                 f"STORED AS INPUTFORMAT '{format.classes.input}' OUTPUTFORMAT '{format.classes.output}'"
             )
-            if format.misread_by_class is not None:
-                with pytest.raises(NotSupportedError, match="have no header"):
-                    session.execute(create)
-                continue
+            if name == "csv":
+                create = create.replace("(a INT)", "(a STRING)")
             session.execute(create)
             assert described(session, f"t{number}")["Provider"] == name
         for alias in format.aliases:
