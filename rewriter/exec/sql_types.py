@@ -92,7 +92,7 @@ class SqlType:
 
     @property
     def is_interval(self) -> bool:
-        """Whether values are intervals of days to seconds, which DuckDB holds as microseconds."""
+        """True for intervals of days to seconds, which DuckDB holds as microseconds."""
         return self.name.startswith("interval")
 
     @property

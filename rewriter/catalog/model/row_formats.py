@@ -1,4 +1,4 @@
-"""How the rows of text and CSV files are spelled, which a table keeps as properties."""
+"""Properties of a table that state the spelling of rows in its text and CSV files."""
 
 from __future__ import annotations
 

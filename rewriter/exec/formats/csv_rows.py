@@ -81,8 +81,8 @@ def _count(number: int, noun: str) -> str:
 
 
 def _check_header(line: int, fields: Sequence[str | None], names: Sequence[str], dialect: CsvDialect) -> None:
-    found = [(field or "").lower() for field in fields]
-    if not dialect.ignores_names and found != [name.lower() for name in names]:
+    header_names = [(field or "").lower() for field in fields]
+    if not dialect.ignores_names and header_names != [name.lower() for name in names]:
         shown = dialect.separator.join(field or "" for field in fields)[:200]
         raise ValueError(
             f"its header in line {line} is {shown}, but the columns are {dialect.separator.join(names)[:200]}; the "
