@@ -306,9 +306,10 @@ class Inliner:
             )
         if len(chain) >= _DEEPEST:
             raise NotSupportedError(
-                f"SQL functions call each other more than {_DEEPEST} deep.", object=_shown(function),
+                f"SQL functions call each other more than {_DEEPEST} deep.",
+                object=_shown(function),
                 hint="Write the expression of one of them into the others.",
-            )  # fmt: skip
+            )
         if key not in self._templates:
             try:
                 self._templates[key] = self._read(function, is_temporary, (*chain, step))
@@ -414,8 +415,11 @@ class Inliner:
                 if is_named:
                     raise _misnamed(
                         f"A positional argument of {shown} follows one with a name.",
-                        shown, "Write arguments with names last.", condition="UNEXPECTED_POSITIONAL_ARGUMENT",
-                    )  # fmt: skip
+                        shown,
+                        "Write arguments with names last.",
+                        condition="UNEXPECTED_POSITIONAL_ARGUMENT",
+                        sqlstate="4274K",
+                    )
                 bound[position] = span
                 positional += 1
                 continue
@@ -424,16 +428,19 @@ class Inliner:
             number = numbers.get(name.lower())
             if number is None:
                 raise _misnamed(
-                    f"The function {shown} has no parameter {name}.", shown,
+                    f"The function {shown} has no parameter {name}.",
+                    shown,
                     f"Its parameters are {', '.join(p.name for p in parameters)}.",
                     condition="UNRECOGNIZED_PARAMETER_NAME",
-                    )  # fmt: skip
+                    sqlstate="4274K",
+                )
             if number in bound and number < positional:
                 raise _misnamed(
                     f"The parameter {name} of {shown} is given by its position and by its name.",
                     shown,
                     "Give each parameter once.",
                     condition="DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.BOTH_POSITIONAL_AND_NAMED",
+                    sqlstate="4274K",
                 )
             if number in bound:
                 raise _misnamed(
@@ -441,6 +448,7 @@ class Inliner:
                     shown,
                     "Give each parameter once.",
                     condition="DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.DOUBLE_NAMED_ARGUMENT_REFERENCE",
+                    sqlstate="4274K",
                 )
             bound[number] = Span(text.within(span)[2].start, span.end)
         missing = [number for number, p in enumerate(parameters) if number not in bound and p.default is None]
@@ -457,8 +465,11 @@ class Inliner:
         if missing:
             raise _misnamed(
                 f"The parameter {parameters[missing[0]].name} of {shown} has no value.",
-                shown, "Give it a value.", condition="REQUIRED_PARAMETER_NOT_FOUND",
-                    )  # fmt: skip
+                shown,
+                "Give it a value.",
+                condition="REQUIRED_PARAMETER_NOT_FOUND",
+                sqlstate="4274K",
+            )
         return [bound.get(number, p.default or "") for number, p in enumerate(parameters)]
 
     # ---- names of columns
@@ -637,5 +648,5 @@ def _no_clause(function: Function, clause: str, position: Span) -> AnalysisError
     )
 
 
-def _misnamed(message: str, shown: str, hint: str, *, condition: str) -> AnalysisError:
-    return AnalysisError(message, condition=condition, sqlstate="4274K", object=shown, hint=hint)
+def _misnamed(message: str, shown: str, hint: str, *, condition: str, sqlstate: str) -> AnalysisError:
+    return AnalysisError(message, condition=condition, sqlstate=sqlstate, object=shown, hint=hint)
