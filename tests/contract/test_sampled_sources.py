@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.exec.spark.engine import SparkEngine
 from rewriter.session import Session
 
 
-@pytest.mark.spark
+@pytest.mark.parametrize("engine_name", ["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
 @pytest.mark.parametrize(
     ("source", "fewest", "most"),
     [
@@ -21,8 +20,10 @@ from rewriter.session import Session
         ("t /* a sample */ TABLESAMPLE (BUCKET 1 OUT OF 2)", 50, 150),
     ],
 )
-def test_the_sample_is_drawn_once(source: str, fewest: int, most: int, tmp_path: Path, spark: SparkEngine) -> None:
-    with Session(tmp_path / "w", spark) as session:
+def test_the_sample_is_drawn_once(
+    source: str, fewest: int, most: int, engine_name: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    with Session(tmp_path / "w", request.getfixturevalue(engine_name)) as session:
         session.execute("CREATE TABLE t (a INT)")
         session.execute(f"INSERT INTO t VALUES {', '.join(f'({number})' for number in range(200))}")
         for name in ("x", "y"):

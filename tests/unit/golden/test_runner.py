@@ -168,7 +168,7 @@ def test_only_statements_that_read_are_allowed() -> None:
     reading = {kind.__name__ for kind in RUNNERS if only_reads(kind.__new__(kind)) if kind.__name__ != "CreateView"}
     assert reading == {
         "Select", "Explain", "ExplainChange", "ExplainScan", "ExplainWrite", "Describe", "DescribeDatabase",
-        "DescribeFunction", "DescribeQuery", "ShowCache", "ShowCatalogProperties", "ShowClusters",
+        "DescribeFunction", "DescribeHistory", "DescribeQuery", "ShowCache", "ShowCatalogProperties", "ShowClusters",
         "ShowColumns", "ShowCoverage", "ShowCreate", "ShowCubes",
         "ShowDatabases", "ShowFunctions", "ShowLatest", "ShowPartitions", "ShowStreams", "ShowTableExtended",
         "ShowRollupUse", "ShowTableProperties", "ShowTables", "ShowTimelines", "ShowViews", "ShowWork",

@@ -241,7 +241,6 @@ class TestSource:
             ("raw JOIN a ON raw.day = a.day AND uuid() > 'x'", "SOURCE_NOT_REPEATABLE"),
             ("(SELECT NULL AS x, day FROM raw LIMIT 1) d", "UNSUPPORTED_DATATYPE"),
             ("(SELECT day, DAY FROM raw LIMIT 1) d", "COLUMN_ALREADY_EXISTS"),
-            ("raw TABLESAMPLE (10 PERCENT)", "DUCKDB_UNSUPPORTED"),
             ("(SELECT day FROM raw) TABLESAMPLE (10 PERCENT)", "SOURCE_NOT_REPEATABLE"),
             ("raw TABLESAMPLE (10 PERCENT) CROSS JOIN a", "SOURCE_NOT_REPEATABLE"),
             ("nosuch", "TABLE_OR_VIEW_NOT_FOUND"),
