@@ -8,6 +8,7 @@ the engine must join the catalog's values to the file.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 #: The directory of a write; files below it never change.
 _MANAGED = f"/{WRITE_ID_LEVEL}="
+#: How long after a change of a file another one may have the same time.
+_SETTLING_NANOSECONDS = 10 * 10**9
 #: Each group is a separate read; files of further groups are joined with their values instead.
 _MOST_GROUPS = 8
 #: How many conditions select parts of packed files, and how many runs of values one of them names.
@@ -61,6 +64,19 @@ def is_managed_path(path: str) -> bool:
 def is_managed(relation: Relation) -> bool:
     """Tests whether all files are files of a managed table, which never change."""
     return all(_MANAGED in file.path and file.modified == -1 for file in relation.files)
+
+
+def settled_files(relation: Relation) -> tuple[tuple[int, int], ...] | None:
+    """Returns what tells whether the files of a relation are those of an earlier query with the same paths: their bytes
+    and times of change; ``()`` for managed files, which never change. Returns ``None`` for files that have changed in
+    the last seconds, because a file system may give a later change the same time.
+    """
+    if is_managed(relation):
+        return ()
+    newest = time.time_ns() - _SETTLING_NANOSECONDS
+    if not all(0 < file.modified < newest for file in relation.files):
+        return None
+    return tuple([(file.bytes, file.modified) for file in relation.files])
 
 
 def scan(relation: Relation) -> Scan:

@@ -219,3 +219,32 @@ def test_overflows(spark: SparkEngine, duckdb: DuckDBEngine, tmp_path: Path, sql
         assert {condition, _condition(duckdb, relation, sql)} <= {"ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE"}
     else:
         assert _condition(duckdb, relation, sql) == condition
+
+
+_INTEGER_TYPES = ("tinyint", "smallint", "int", "bigint")
+_INTEGER_QUERIES = (
+    "SELECT a + 1 FROM t", "SELECT a - -1 FROM t", "SELECT a * 2 FROM t", "SELECT a + a FROM t", "SELECT a * a FROM t",
+    "SELECT count(a + 1) FROM t", "SELECT sum(a + 1) FROM t", "SELECT count(*) FROM t WHERE a + 1 > 0",
+    "SELECT sum(a * 3) FROM t", "SELECT max(a + 100Y) FROM t", "SELECT avg(a - 2147483647) FROM t",
+    "SELECT a + 5L FROM t",
+    "SELECT try_add(a, a) FROM t", "SELECT try_multiply(a, a) FROM t", "SELECT (a + 1) + 2147483600 FROM t",
+)  # fmt: skip
+
+
+@pytest.mark.share(6)
+@pytest.mark.parametrize("type_", _INTEGER_TYPES)
+@pytest.mark.parametrize("sql", _INTEGER_QUERIES)
+def test_integers_at_the_ends_of_their_types(
+    spark: SparkEngine, duckdb: DuckDBEngine, tmp_path: Path, sql: str, type_: str
+) -> None:
+    """What cannot overflow is left to DuckDB's optimizer, which assumes that nothing does."""
+    arrow = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}[type_]
+    largest = 2 ** (arrow.bit_width - 1) - 1
+    for values in ([largest], [-largest - 1], [-largest - 1, largest, 3, None]):
+        directory = tmp_path / f"{len(values)}{values[0]}"
+        directory.mkdir()
+        relation = _relation(directory, pa.table({"a": pa.array(values, arrow)}), f"a {type_}")
+        condition = _condition(spark, relation, sql)
+        assert _condition(duckdb, relation, sql) == condition
+        if condition is None:
+            assert _columns(duckdb, relation, sql) == _columns(spark, relation, sql)

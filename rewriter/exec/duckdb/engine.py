@@ -41,7 +41,7 @@ from rewriter.exec.engine import (
     too_many_partitions,
     written_file,
 )
-from rewriter.exec.file_groups import is_managed
+from rewriter.exec.file_groups import is_managed, settled_files
 from rewriter.exec.interrupts import Measured, interruptible
 from rewriter.exec.sinks.partition_limit import TooManyPartitionsError
 from rewriter.exec.sql_types import arrow_type, duckdb_type, parse_type
@@ -147,9 +147,9 @@ class DuckDBEngine:
         """Runs the query. Rows of small files are computed at once, which is faster."""
         query = query.lexed()
         prepared = self._prepared.get(query)
-        if is_copied(query) if prepared is None else prepared.is_copied:
-            return BatchStream.of_table(self._table(query, prepared, copied=True))
         translation = self._translations.of(query) if prepared is None else prepared.translation
+        if translation.has_few_rows or is_copied(query) if prepared is None else prepared.is_copied:
+            return BatchStream.of_table(self._table(query, prepared, copied=True))
         schema = _declared_schema(translation)
         return prefetch_rows(schema, self._batches(query, translation, schema, prepared), _BATCH_ROWS)
 
@@ -188,7 +188,8 @@ class DuckDBEngine:
     ) -> duckdb.Statement:
         """Returns DuckDB's statement for a query. It is kept, with ``copied``, if the query can run again."""
         (statement,) = opened.connection.extract_statements(self._complete(translation.sql, opened))
-        if opened.is_stateless and all(map(is_managed, query.relations)):
+        is_settled = all(settled_files(relation) is not None for relation in query.relations)
+        if opened.is_stateless and is_settled:
             self._prepared.keep(query, PreparedQuery(translation, statement, copied))
         return statement
 
@@ -557,7 +558,8 @@ def _plain_text(value: Any) -> str | None:
 # The choice of the results that are computed at once instead of streamed.
 #
 # DuckDB plans a query whose rows are streamed twice, which costs one or two milliseconds, and 0.15 ms for each file.
-# The rows of a query of few bytes, or of many small files, are copied in memory instead, unless it may multiply them.
+# The rows of a query of few bytes, or of many small files, are copied in memory instead, unless it may multiply them;
+# and those of a query that has few rows by its form.
 
 #: The most bytes of the files whose rows are copied: of few files, and of many, whose second planning takes long.
 _MOST_BYTES, _MOST_BYTES_OF_MANY = 8 << 20, 64 << 20

@@ -18,9 +18,9 @@ from rewriter.exec.file_groups import (
     ValueRun,
     by_leading_values,
     by_value,
-    is_managed,
     scan,
     selections_of,
+    settled_files,
 )
 from rewriter.exec.formats.csv import delimiter
 from rewriter.exec.formats.registry import reader_named
@@ -46,25 +46,27 @@ _WITH, _WITH_RECURSIVE = "WITH ", "WITH RECURSIVE "
 
 
 class FileSchemas:
-    """The names and types of the columns of Parquet files, by the text that reads them.
+    """The names and types of the columns of Parquet files, by the text that reads them, and by the files' sizes and
+    times of change.
 
-    The names and types of managed files, which never change, are kept for the next query, up to a number of texts.
+    They are kept for the next query, up to a number of texts, unless the files have changed in the last seconds.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, list[tuple[str, str]]] = {}
+        self._kept: dict[tuple[str, object], list[tuple[str, str]]] = {}
 
     def columns(self, connection: duckdb.DuckDBPyConnection, relation: Relation, source: str) -> list[tuple[str, str]]:
         """Returns (name, type) of the columns of a source. Opens each file once, unless the result is kept."""
-        kept = self._kept.get(source)
+        settled = settled_files(relation)
+        kept = None if settled is None else self._kept.get((source, settled))
         if kept is not None:
             return kept
         described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         columns = [(str(name), str(type_name)) for name, type_name, *_ in described]
-        if is_managed(relation) and len(source) <= _LONGEST_KEPT:
+        if settled is not None and len(source) <= _LONGEST_KEPT:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
-            self._kept[source] = columns
+            self._kept[source, settled] = columns
         return columns
 
 

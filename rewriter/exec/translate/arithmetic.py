@@ -15,6 +15,7 @@ from rewriter.exec.sql_types import (
     STRING,
     TINYINT,
     VOID,
+    SqlType,
     decimal,
     duckdb_type,
 )
@@ -88,6 +89,8 @@ def translate_operation(
     if operator in "/%":
         return _divided(e, left, right, operator, node)
     (first, second), type_ = e.cast_to_common_type([left, right], node)
+    if type_.is_integer and _always_fits(left, right, operator, type_):
+        return Typed(f"({first} {operator} {second})", type_)
     if type_.is_integer:
         return Typed(plain_cast(f"{_widened(first)} {operator} {_widened(second)}", type_), type_)
     return Typed(plain_cast(f"{first} {operator} {second}", type_), type_)
@@ -107,6 +110,22 @@ def _numbers(e: Expressions, left: Typed, right: Typed, operator: str, node: exp
         type_ = promoted_type(left.type)
         return left, Typed(e.cast(right, type_, node), type_, right.name)
     return left, right
+
+
+#: The greatest absolute value of each type of integers.
+_GREATEST = {"tinyint": 1 << 7, "smallint": 1 << 15, "int": 1 << 31, "bigint": 1 << 63}
+
+
+def _always_fits(left: Typed, right: Typed, operator: str, type_: SqlType) -> bool:
+    """Tests whether the types, and the values of literals, prove that an operation of integers never overflows. DuckDB
+    can then rewrite it.
+    """
+    if VOID in (left.type, right.type):
+        return False
+    first, second = (
+        _GREATEST[value.type.name] if value.digits is None else abs(value.digits) for value in (left, right)
+    )
+    return (first * second if operator == "*" else first + second) < _GREATEST[type_.name]
 
 
 def _widened(sql: str) -> str:
@@ -417,7 +436,7 @@ def _without_overflow(operator: str) -> Translation:
             result = translate_operation(e, left, right, operator, node, tolerant=True)
             return replace(result, name=_name(e, node, left, right))
         (first, second), type_ = e.cast_to_common_type([left, right], node)
-        sql = f"TRY_CAST(CAST({first} AS HUGEINT) {operator} CAST({second} AS HUGEINT) AS {duckdb_type(type_)})"
+        sql = f"TRY_CAST({_widened(first)} {operator} {_widened(second)} AS {duckdb_type(type_)})"
         return Typed(sql, type_, _name(e, node, left, right))
 
     return translate

@@ -35,7 +35,7 @@ INTERVAL_SIZES = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICRO_DIGITS = 6
 #: The most digits of an integer that a double always holds. Java releases show more digits differently.
-_EXACT_DIGITS = 15
+EXACT_DIGITS = 15
 
 
 def quote(name: str) -> str:
@@ -222,7 +222,9 @@ def _numeric(sql: str, source: SqlType, target: SqlType, keyword: str, direct: s
         return _rounded(plain_cast(sql, DOUBLE), target, keyword) if source.is_floating else direct
     if source.is_decimal:
         # Dividing the digits rounds twice if there are many of them; reading them rounds once.
-        return plain_cast(plain_cast(sql, STRING), DOUBLE) if target == DOUBLE else None
+        if target != DOUBLE:
+            return None
+        return direct if source.precision <= EXACT_DIGITS else plain_cast(plain_cast(sql, STRING), DOUBLE)
     # A double that is not a float may round differently, and so may an integer above 2^24.
     return None if target.name == "float" and source != target else direct
 
@@ -235,7 +237,7 @@ def _rounded(double: str, target: SqlType, keyword: str) -> str | None:
     read = decimal(max(target.precision, target.scale + 1), target.scale)
     digits = f"{keyword}({plain_cast(double, STRING)} AS {duckdb_type(read)})"
     digits = digits if read == target else f"{keyword}({digits} AS {duckdb_type(target)})"
-    if target.precision - target.scale > _EXACT_DIGITS:
+    if target.precision - target.scale > EXACT_DIGITS:
         digits = f"rw_exact({double}, {digits})"
     return f"CASE WHEN isfinite({double}) THEN {digits} END"
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from rewriter.exec.sql_types import MAX_PRECISION, SqlType, adjusted_decimal, decimal
-from rewriter.exec.translate.casts import plain_cast
+from rewriter.exec.sql_types import MAX_PRECISION, SqlType, adjusted_decimal, decimal, duckdb_type
+from rewriter.exec.translate.casts import EXACT_DIGITS, plain_cast, string_literal
 from rewriter.lazy_dataclass import dataclass
 
 #: The maximum number of digits of a decimal that DuckDB keeps in 64 bits.
@@ -121,12 +121,45 @@ def combined_decimals(
         sql = _product(first, a, second, b, type_, tolerant)
     elif operation in (DecimalOperation.SUM, DecimalOperation.DIFFERENCE):
         sql = _sum(operation, first, a, second, b, type_, tolerant)
+    elif operation is DecimalOperation.QUOTIENT:
+        return _quotient(first, a, second, b, type_, tolerant), type_
     return sql or DecimalFunction(operation, (a.scale, b.scale), type_, tolerant).call(first, second), type_
 
 
 def divided_decimals(first: str, a: SqlType, second: str, b: SqlType, type_: SqlType) -> str:
     """Returns the SQL of the quotient of two decimals in a type of its own, as AVG has."""
-    return DecimalFunction(DecimalOperation.QUOTIENT, (a.scale, b.scale), type_).call(first, second)
+    return _quotient(first, a, second, b, type_, tolerant=False)
+
+
+def _quotient(first: str, a: SqlType, second: str, b: SqlType, type_: SqlType, tolerant: bool) -> str:
+    """Returns a quotient, for rows of at most 15 digits as DuckDB divides integers of 64 bits, about 70 times as fast
+    as the function.
+
+    Twice the dividend, and the divisor added to it with its sign, is divided by twice the divisor: half up.
+    """
+    function_sql = DecimalFunction(DecimalOperation.QUOTIENT, (a.scale, b.scale), type_, tolerant).call(first, second)
+    shift, scale = type_.scale - a.scale + b.scale, type_.scale
+    most_digits = min(EXACT_DIGITS, _SMALL_DECIMAL - 1 - shift)
+    is_short = a.scale < most_digits and b.scale < EXACT_DIGITS and 0 < scale <= MAX_PRECISION - _SMALL_DECIMAL
+    if shift < 0 or not is_short or len(first) + len(second) > _MOST_REPEATED:
+        return function_sql
+    dividend, divisor = _whole(first, a.scale), _whole(second, b.scale)
+    rounded = f"({dividend} * {2 * 10**shift} + sign({dividend}) * abs({divisor})) // (2 * {divisor})"
+    unit = f"CAST('0.{'1'.rjust(scale, '0')}' AS {duckdb_type(decimal(scale, scale))})"
+    quotient = plain_cast(f"{plain_cast(rounded, decimal(_SMALL_DECIMAL, 0))} * {unit}", type_)
+    tests = [f"{second} <> 0"]
+    tests += [
+        f"abs({sql}) < {plain_cast(string_literal('1' + '0' * (digits - value_type.scale)), value_type)}"
+        for sql, value_type, digits in ((first, a, most_digits), (second, b, EXACT_DIGITS))
+        if value_type.precision > digits
+    ]
+    either_null = f"{first} IS NULL OR {second} IS NULL"
+    return f"CASE WHEN {' AND '.join(tests)} THEN {quotient} WHEN {either_null} THEN NULL ELSE {function_sql} END"
+
+
+def _whole(sql: str, scale: int) -> str:
+    """Returns the digits of a decimal of at most 15 as an integer. As a DOUBLE it is off by less than half of one."""
+    return f"CAST(round({_double(sql)} * CAST(1{'0' * scale} AS DOUBLE)) AS BIGINT)"
 
 
 def _product(first: str, a: SqlType, second: str, b: SqlType, type_: SqlType, tolerant: bool) -> str | None:

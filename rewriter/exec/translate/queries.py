@@ -36,12 +36,15 @@ if TYPE_CHECKING:
 #: The maximum number of queries in one set operation. DuckDB's time grows with the square of their number, to about a
 #: minute here.
 _MOST_ARMS = 5_000
+#: The LIMIT up to which the rows of a query are few.
+_FEW_ROWS = 1_000
 
 
 @dataclass(frozen=True)
 class Translation:
     """DuckDB SQL whose columns, by position, have these names and types. ``parameters`` are those it uses, ``entries``
     the lines of the allow-list. ``literals`` is the table ``literal_tables.NAME`` that it reads, if it reads any.
+    ``has_few_rows`` is true if it certainly has at most a thousand rows, by a LIMIT or as one group.
     """
 
     sql: str
@@ -49,6 +52,7 @@ class Translation:
     parameters: Mapping[str, object] = field(default_factory=dict)
     entries: frozenset[Entry] = frozenset()
     literals: LiteralTable | None = None
+    has_few_rows: bool = False
 
 
 def translate(query: EngineQuery) -> Translation:
@@ -77,7 +81,22 @@ def _translated(query: EngineQuery) -> Translation:
     # A parameter whose value became a literal (a string compared with a timestamp) no longer occurs in the SQL.
     names = set(re.findall(r"\$(\w+)", translated.sql))
     used = {name: value for name, value in queries.expressions.used_parameters.items() if name in names}
-    return Translation(translated.sql, translated.columns, used, frozenset(queries.expressions.entries))
+    return Translation(
+        translated.sql,
+        translated.columns,
+        used,
+        frozenset(queries.expressions.entries),
+        has_few_rows=_has_few_rows(queries.text.tree, queries.lists),
+    )
+
+
+def _has_few_rows(query: exp.Expr, lists: SelectLists) -> bool:
+    limit = query.args.get("limit")
+    size = limit.expression if isinstance(limit, exp.Limit) else None
+    if isinstance(size, exp.Literal) and size.is_int and int(size.this) <= _FEW_ROWS:
+        return True
+    is_one_group = isinstance(query, exp.Select) and not query.args.get("group")
+    return is_one_group and any(map(lists.has_aggregate, query.expressions))
 
 
 class _Queries:

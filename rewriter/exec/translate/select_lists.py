@@ -178,9 +178,13 @@ class SelectLists:
         having = "" if sets.sets == ((),) else "count(*) > 0"
         return Grouping(f" GROUP BY GROUPING SETS ({listed})", having, frozenset(sets.keys), sets.keys)
 
+    def has_aggregate(self, node: exp.Expr) -> bool:
+        """Tests whether an item aggregates rows. A window does not."""
+        return _has(node, self.is_aggregate)
+
     def has_aggregate_or_window(self, node: exp.Expr) -> bool:
         """Tests whether an item aggregates or has a window."""
-        return _has(node, lambda part: is_aggregate(self.expressions, part)) or _has(node, _is_window)
+        return self.has_aggregate(node) or _has(node, _is_window)
 
     def _group_by_all(self, clause: exp.Expr, items: Sequence[Item], scope: Scope) -> Grouping:
         """Groups by each item of the SELECT list that has no aggregate."""

@@ -240,7 +240,7 @@ def prepare(query: Query, context: Context) -> Prepared:
         placing = (context.clusters, context.required_cluster[0])
         key = query_key(query, snapshot.current, views, context.planning, context.parameters, placing)
     prepared = None if key is None else context.prepared.get(key, snapshot.state)
-    if prepared is None:
+    if prepared is None or not _reads_the_same(prepared, query, context):
         context = replace(context, planning=replace(context.planning, now=clock))
         plan = _plan(query, snapshot, context)
         settled_plan = prune_by_computed_predicates(plan, query, snapshot, context, prepare)
@@ -251,7 +251,7 @@ def prepare(query: Query, context: Context) -> Prepared:
         prepared = _prepared(query, routed_plan, context.on(route.cluster))
         prepared = replace(prepared, route=route, verification=verification)
         is_settled = settled_plan is plan and is_timeless and not prepared.from_footers
-        is_kept = is_settled and all(map(_is_listed, plan.uses))
+        is_kept = is_settled and all(_is_kept(use, context) for use in plan.uses)
         if key is not None and is_kept:
             context.prepared.keep(key, snapshot.state, prepared)
     else:
@@ -280,6 +280,27 @@ def _is_listed(use: TableUse) -> bool:
     return use.table.kind is TableKind.MANAGED
 
 
+def _is_kept(use: TableUse, context: Context) -> bool:
+    """Tests whether a query of a table is kept for the next run. On DuckDB it is kept also for an external table, whose
+    directories must have the same files then: a view of Spark has a list of files of its own.
+    """
+    return _is_listed(use) or (use.table.kind is TableKind.EXTERNAL and context.engine_name == "duckdb")
+
+
+def _reads_the_same(prepared: Prepared, query: Query, context: Context) -> bool:
+    """Tests whether the external tables of a kept query have the files that they had: it lists them, and raises as
+    ``prepare`` does.
+    """
+    plan, relations = prepared.plan, prepared.query.relations
+    if all(map(_is_listed, plan.uses)):
+        return True
+    context = context.on(prepared.route.cluster)
+    return len(relations) == len(plan.uses) and all(
+        _is_listed(use) or _relation(relation.name, use, query, context, plan.row_limit)[0] == relation
+        for relation, use in zip(relations, plan.uses, strict=True)
+    )
+
+
 def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
     computed = computed_query(plan, context)
     if computed is not None:
@@ -296,7 +317,9 @@ def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
     scans: list[Scan] = []
     # A text for DuckDB has the same names each time, so that its translation is kept. Spark's views need new ones.
     serial = (
-        itertools.count() if context.engine_name == "duckdb" and all(map(_is_listed, plan.uses)) else context.serial
+        itertools.count()
+        if context.engine_name == "duckdb" and all(_is_kept(use, context) for use in plan.uses)
+        else context.serial
     )
     for use in plan.uses:
         table_words = re.sub("[^a-z0-9]+", "_", use.table.name.lower()).strip("_")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
+import duckdb
 import pyarrow as pa
 import pytest
 
 from rewriter.exec.duckdb.own_decimals import decimal_columns
-from rewriter.exec.sql_types import decimal
+from rewriter.exec.duckdb.own_functions import OwnFunctions
+from rewriter.exec.sql_types import SqlType, decimal
 from rewriter.exec.translate.decimals import (
     DecimalFunction,
     DecimalOperation,
@@ -51,6 +53,36 @@ def test_results_are_exact_and_rounded_half_up(operation: DecimalOperation) -> N
             exact = _CALCULATED[operation](first, second)
             rounded = exact.quantize(Decimal(1).scaleb(-type_.scale), ROUND_HALF_UP, _EXACT)
             assert result == (rounded if rounded.copy_abs() < Decimal(10) ** (38 - type_.scale) else None)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_quotient_of_few_digits_is_that_of_the_function(seed: int) -> None:
+    """DuckDB divides integers where the row has at most 15 digits, and calls the function elsewhere."""
+    generator = random.Random(seed)
+    connection = duckdb.connect()
+    own_functions = OwnFunctions(connection)
+    native = 0
+    for _ in range(12):
+        a = decimal(precision := generator.randint(1, 20), generator.randint(0, min(precision, 6)))
+        b = decimal(precision := generator.randint(1, 18), generator.randint(0, min(precision, 4)))
+        sql, type_ = combined_decimals(DecimalOperation.QUOTIENT, "a", a, "b", b, tolerant=True)
+        function = DecimalFunction(DecimalOperation.QUOTIENT, (a.scale, b.scale), type_, tolerant=True).call("a", "b")
+        native += "//" in sql
+        columns = [
+            pa.array([_short_number(generator, value) for _ in range(200)], pa.decimal128(value.precision, value.scale))
+            for value in (a, b)
+        ]
+        connection.register("t", pa.table(columns, ["a", "b"]))
+        rows = connection.execute(own_functions.define(f"SELECT a, b, {sql}, {function} FROM t")).fetchall()
+        assert [row for row in rows if row[2] != row[3]] == []
+    assert native > 3
+    connection.close()
+
+
+def _short_number(generator: random.Random, type_: SqlType) -> Decimal | None:
+    most = 10 ** generator.randint(1, type_.precision)
+    digits = generator.choice((generator.randrange(most), most - 1, most // 2, 1, 0, None))
+    return None if digits is None else Decimal(digits * generator.choice((-1, 1))).scaleb(-type_.scale, _EXACT)
 
 
 def test_a_changed_sign_has_34_digits() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -182,6 +185,55 @@ def test_files_of_an_external_table_are_listed_each_time(session: Any, tmp_path:
         assert session.fetchall() == [(number + 1,)]
         session.execute(f"SELECT COUNT(*) FROM parquet.`{tmp_path / 'found'}`")
         assert session.fetchall() == [(number + 1,)]
+
+
+def test_a_query_of_an_external_table_reads_the_files_that_are_there_now(session: Any, tmp_path: Path) -> None:
+    """Its plan, its statement and the columns of its files are kept while the files have their sizes and times."""
+    directory = tmp_path / "found"
+    directory.mkdir()
+
+    def write(name: str, column: str, values: pa.Array, changed: int) -> None:
+        pq.write_table(pa.table({column: values}), directory / name)
+        os.utime(directory / name, ns=(changed, changed))
+
+    past = 1_700_000_000 * 10**9
+    write("a.parquet", "id", pa.array([1, 2], pa.int32()), past)
+    session.execute(f"CREATE EXTERNAL TABLE found (id BIGINT, x DOUBLE) STORED AS PARQUET LOCATION '{directory}'")
+    queries = ("SELECT COUNT(id), SUM(id), MAX(x) FROM found", "SELECT id, x FROM found ORDER BY id LIMIT 10")
+    steps = (
+        lambda: None,
+        lambda: write("b.parquet", "id", pa.array([3], pa.int64()), past),
+        lambda: write("b.parquet", "x", pa.array([float("nan")]), past + 1),
+        lambda: write("a.parquet", "ID", pa.array([9, 8], pa.int32()), past + 2),
+        lambda: (directory / "b.parquet").unlink(),
+        lambda: write("a.parquet", "id", pa.array([7], pa.int64()), time.time_ns()),
+    )
+    outcomes = []
+    for step in steps:
+        step()
+        outcomes.append([outcome(session, query) for query in (*queries, *queries)])
+        forget_all(session.connection)
+        assert repr(outcomes[-1][:2]) == repr(outcomes[-1][2:])
+        assert repr([outcome(session, query) for query in queries]) == repr(outcomes[-1][:2])
+    assert [repr(rows[0][1]) for rows in outcomes] == [  # type: ignore[index]
+        "[(2, 3, None)]", "[(3, 6, None)]", "[(2, 3, nan)]", "[(2, 17, nan)]", "[(2, 17, None)]", "[(1, 7, None)]"
+    ]  # fmt: skip
+    shutil.rmtree(directory)
+    assert [outcome(session, query) for query in queries] == ["PATH_NOT_FOUND", "PATH_NOT_FOUND"]
+
+
+def test_a_query_of_files_that_do_not_change_is_not_planned_again(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "found").mkdir()
+    pq.write_table(pa.table({"id": pa.array([5], pa.int64())}), tmp_path / "found" / "a.parquet")
+    os.utime(tmp_path / "found" / "a.parquet", (1_700_000_000, 1_700_000_000))
+    session.execute(f"CREATE EXTERNAL TABLE found (id BIGINT) STORED AS PARQUET LOCATION '{tmp_path / 'found'}'")
+    expected = outcome(session, "SELECT SUM(id) FROM found")
+    monkeypatch.setattr(select, "plan_query", None)
+    monkeypatch.setattr(duckdb_engine, "translate", None)
+    monkeypatch.setattr(DuckDBEngine, "_complete", None)
+    assert outcome(session, "SELECT SUM(id) FROM found") == expected
 
 
 @pytest.mark.parametrize("order", [(1, True, "1", 1.0), ("1", True, 1, 1.0)])
