@@ -15,6 +15,7 @@ from rewriter.exec.sql_types import (
     STRING,
     TINYINT,
     VOID,
+    SqlType,
     decimal,
     duckdb_type,
 )
@@ -40,7 +41,7 @@ from rewriter.exec.translate.expressions import (
     narrow_literal,
 )
 from rewriter.exec.translate.interval_values import interval_arithmetic
-from rewriter.exec.translate.literals import has_suffix, number
+from rewriter.exec.translate.literals import LEAST, has_suffix, number
 
 _OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 #: The smallest values of the types whose operations of two values have a separate condition in Spark.
@@ -89,6 +90,9 @@ def translate_operation(
         return _divided(e, left, right, operator, node)
     (first, second), type_ = e.cast_to_common_type([left, right], node)
     if type_.is_integer:
+        if _always_fits(left, right, operator, type_):
+            operands = f"{plain_cast(first, type_)} {operator} {plain_cast(second, type_)}"
+            return Typed(plain_cast(operands, type_), type_)
         return Typed(plain_cast(f"{_widened(first)} {operator} {_widened(second)}", type_), type_)
     return Typed(plain_cast(f"{first} {operator} {second}", type_), type_)
 
@@ -107,6 +111,25 @@ def _numbers(e: Expressions, left: Typed, right: Typed, operator: str, node: exp
         type_ = promoted_type(left.type)
         return left, Typed(e.cast(right, type_, node), type_, right.name)
     return left, right
+
+
+def _always_fits(left: Typed, right: Typed, operator: str, type_: SqlType) -> bool:
+    """Tests whether all values of the operands' types, and literals, have a result of a type: ``smallint + 1`` is an
+    INT. Such an operation never fails, so that DuckDB's optimizer may rewrite it.
+    """
+    if not (left.type.is_integer and right.type.is_integer):
+        return False
+    compute = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}[operator]
+    results = [compute(a, b) for a in _integer_range(left) for b in _integer_range(right)]
+    return -LEAST[type_.name] <= min(results) and max(results) < LEAST[type_.name]
+
+
+def _integer_range(value: Typed) -> tuple[int, int]:
+    """Returns the least and the greatest value that an integer may have."""
+    if value.digits is not None:
+        return value.digits, value.digits
+    size = LEAST[value.type.name]
+    return -size, size - 1
 
 
 def _widened(sql: str) -> str:

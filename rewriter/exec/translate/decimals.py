@@ -20,6 +20,10 @@ _SMALL_DECIMAL = 18
 SIGN_DIGITS = 34
 #: The longest operands, in characters of SQL, that are repeated: nested operations would grow without bounds.
 _MOST_REPEATED = 400
+#: What runs again, or returns another value, where its SQL is repeated.
+_REPEATED_AT_A_COST = re.compile(r"\bselect\b|\bover\b|\brandom\b|\buuid\b|\berror\b|\bnextval\b", re.IGNORECASE)
+#: The fewest digits of a dividend for which its rows are divided in 64 bits.
+_FEWEST_DIGITS = 6
 
 
 class DecimalOperation(StrEnum):
@@ -121,12 +125,68 @@ def combined_decimals(
         sql = _product(first, a, second, b, type_, tolerant)
     elif operation in (DecimalOperation.SUM, DecimalOperation.DIFFERENCE):
         sql = _sum(operation, first, a, second, b, type_, tolerant)
+    elif operation is DecimalOperation.QUOTIENT:
+        return _quotient(first, a, second, b, type_, tolerant), type_
     return sql or DecimalFunction(operation, (a.scale, b.scale), type_, tolerant).call(first, second), type_
 
 
-def divided_decimals(first: str, a: SqlType, second: str, b: SqlType, type_: SqlType) -> str:
-    """Returns the SQL of the quotient of two decimals in a type of its own, as AVG has."""
+def divided_decimals(
+    first: str, a: SqlType, second: str, b: SqlType, type_: SqlType, *, repeats_operands: bool = True
+) -> str:
+    """Returns the SQL of the quotient of two decimals in a type of its own, as AVG has. ``repeats_operands`` is false
+    for operands that run again where their SQL is repeated, such as windows.
+    """
+    if repeats_operands:
+        return _quotient(first, a, second, b, type_, tolerant=False)
     return DecimalFunction(DecimalOperation.QUOTIENT, (a.scale, b.scale), type_).call(first, second)
+
+
+def _quotient(first: str, a: SqlType, second: str, b: SqlType, type_: SqlType, tolerant: bool) -> str:
+    """Returns the quotient, of integers of 64 bits in the rows whose values prove that all digits fit.
+
+    The digits are ``(2 * n + sign(n) * abs(d)) // (2 * d)``: ``n`` has at most 18 digits, at the scale of the result,
+    and so has ``d``. No term exceeds ``3 * 10^18``, and the quotient is not greater than ``n``.
+    """
+    function = DecimalFunction(DecimalOperation.QUOTIENT, (a.scale, b.scale), type_, tolerant).call(first, second)
+    shift = type_.scale - a.scale + b.scale
+    digits, divisor_digits = _SMALL_DECIMAL - max(shift, a.scale), _SMALL_DECIMAL - b.scale
+    if (
+        shift < 0
+        or digits < max(a.scale, _FEWEST_DIGITS)
+        or divisor_digits < max(b.scale, 1)
+        or not 0 < type_.scale < _SMALL_DECIMAL
+    ):
+        return function
+    if len(first) + len(second) > _MOST_REPEATED or _REPEATED_AT_A_COST.search(first + second):
+        return function
+    dividend, divisor = f"{_unscaled(first, a.scale)} * {10**shift}", _unscaled(second, b.scale)
+    rounded = f"(2 * {dividend} + CAST(sign({first}) AS BIGINT) * abs({divisor})) // (2 * {divisor})"
+    unit = plain_cast(f"'{_shown_digits(1, type_.scale)}'", decimal(type_.scale, type_.scale))
+    quotient = plain_cast(f"{plain_cast(rounded, decimal(_SMALL_DECIMAL, 0))} * {unit}", type_)
+    conditions = [
+        _has_digits(sql, decimal(most_digits, operand.scale))
+        for sql, operand, most_digits in ((first, a, digits), (second, b, divisor_digits))
+        if operand.precision > most_digits
+    ]
+    return f"CASE WHEN {' AND '.join([*conditions, f'{second} <> 0'])} THEN {quotient} ELSE {function} END"
+
+
+def _has_digits(sql: str, type_: SqlType) -> str:
+    """Returns a condition that a decimal fits a type of its scale."""
+    bound = _shown_digits(10**type_.precision - 1, type_.scale)
+    least, greatest = (plain_cast(f"'{sign}{bound}'", type_) for sign in ("-", ""))
+    return f"{sql} BETWEEN {least} AND {greatest}"
+
+
+def _unscaled(sql: str, scale: int) -> str:
+    """Returns a decimal without its point, as a BIGINT. It has at most ``18 - scale`` digits."""
+    factor = plain_cast(str(10**scale), decimal(scale + 1, 0))
+    return f"CAST({plain_cast(sql, decimal(_SMALL_DECIMAL, scale))} * {factor} AS BIGINT)"
+
+
+def _shown_digits(digits: int, scale: int) -> str:
+    text = str(digits).rjust(scale + 1, "0")
+    return f"{text[: len(text) - scale]}{'.' * (scale > 0)}{text[len(text) - scale :]}"
 
 
 def _product(first: str, a: SqlType, second: str, b: SqlType, type_: SqlType, tolerant: bool) -> str | None:

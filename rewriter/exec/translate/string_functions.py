@@ -212,11 +212,13 @@ def _cased(function: str) -> Translation:
 
 
 def cased_sql(function: str, sql: str, shown: str = "") -> str:
-    """Returns SQL of a text in another case. It fails for letters that the engines map differently."""
+    """Returns SQL of a text in another case. It fails for letters that the engines map differently. A text of as many
+    bytes as characters is ASCII, which needs no regular expression.
+    """
     return (
-        f"CASE WHEN {sql} IS NULL OR regexp_full_match({sql}, {_CASED}, 's') "
-        f"THEN {function}({sql}) ELSE error('[DUCKDB_UNSUPPORTED] {shown or function.upper()} of this text is not "
-        f"supported on DuckDB: ' || {sql}) END"
+        f"CASE WHEN strlen({sql}) IS DISTINCT FROM length({sql}) AND NOT regexp_full_match({sql}, {_CASED}, 's') "
+        f"THEN error('[DUCKDB_UNSUPPORTED] {shown or function.upper()} of this text is not "
+        f"supported on DuckDB: ' || {sql}) ELSE {function}({sql}) END"
     )
 
 

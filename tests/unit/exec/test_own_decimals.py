@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
+import duckdb
 import pyarrow as pa
 import pytest
 
 from rewriter.exec.duckdb.own_decimals import decimal_columns
-from rewriter.exec.sql_types import decimal
+from rewriter.exec.sql_types import SqlType, decimal
 from rewriter.exec.translate.decimals import (
     DecimalFunction,
     DecimalOperation,
@@ -112,3 +114,35 @@ def test_operations_that_fit_run_in_duckdb() -> None:
     # Long operands are not repeated.
     long = "a" * 1000
     assert len(combined_decimals(DecimalOperation.PRODUCT, long, decimal(38, 10), "b", decimal(38, 10))[0]) < 1200
+
+
+def test_quotients_in_64_bits_are_those_of_the_function() -> None:
+    generator = random.Random(11)
+    divided_rows = 0
+    with duckdb.connect() as connection:
+        for _ in range(150):
+            a_scale, b_scale = generator.randrange(13), generator.randrange(9)
+            a = decimal(generator.randrange(max(a_scale, 1), 39), a_scale)
+            b = decimal(generator.randrange(max(b_scale, 1), 39), b_scale)
+            sql, type_ = combined_decimals(DecimalOperation.QUOTIENT, "x", a, "y", b)
+            function = DecimalFunction(DecimalOperation.QUOTIENT, (a_scale, b_scale), type_, tolerant=True)
+            firsts, seconds = ([_decimal_of(generator, operand) for _ in range(100)] for operand in (a, b))
+            expected = decimal_columns(function)(_column(firsts, a_scale), _column(seconds, b_scale)).to_pylist()
+            # Rows that are left to the function are NULL.
+            connection.execute(f"CREATE OR REPLACE MACRO {replace(function, tolerant=False).name}(x, y) AS NULL")
+            x, y = (
+                pa.array(values, pa.decimal128(operand.precision, operand.scale))
+                for values, operand in ((firsts, a), (seconds, b))
+            )
+            connection.register("operands", pa.table({"i": range(100), "x": x, "y": y}))
+            for i, quotient in connection.execute(f"SELECT i, {sql} FROM operands").fetchall():
+                if quotient is not None:
+                    divided_rows += 1
+                    assert quotient == expected[i], (firsts[i], a, seconds[i], b)
+    assert divided_rows > 2000
+
+
+def _decimal_of(generator: random.Random, type_: SqlType) -> Decimal:
+    size = 10 ** generator.randrange(1, type_.precision + 1)
+    digits = generator.choice((generator.randrange(size), size - 1, size // 10, size // 2, 1, 3))
+    return Decimal(digits * generator.choice((-1, 1))).scaleb(-type_.scale, _EXACT)
