@@ -55,6 +55,10 @@ READ: dict[str, tuple[str, str, bytes, list[tuple[Any, ...]] | str]] = {
     ),
     "text behind a quote": ("", "s STRING, t STRING", b'"a"b,c\n', "line 1 has characters behind a closing quote"),
     "blanks before a quote": ("", "s STRING, t STRING", b'a, "b,c"\n', "line 1 has blanks before a quote"),
+    "a trimmed field of blanks": (
+        "nullValue '-', ignoreTrailingWhiteSpace 'true'", "s STRING, t STRING", b"a,b\nc,\t\n",
+        "line 2 has a field of blanks",
+    ),
     "another header": ("header 'true'", "s STRING, t STRING", b"t,s\na,b\n", "its header in line 1 is t,s"),
     "no number": ("", "i INT, s STRING", b"1,a\n2x,b\n", "line 2 has '2x' in the column i"),
     "a blank number": ("", "i INT, s STRING", b" 1,a\n", "line 1 has ' 1' in the column i"),

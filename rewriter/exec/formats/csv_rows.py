@@ -7,12 +7,15 @@ read by this code. Workers of Spark run it: it uses nothing outside this folder.
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from rewriter.exec.formats.csv_blocks import MOST_FIELDS, block_columns, has_blocks, line_blocks
 from rewriter.exec.formats.csv_dialects import CsvDialect, csv_dialect
 from rewriter.exec.formats.text_input import OpenBytes, text_lines
 
@@ -25,8 +28,6 @@ if TYPE_CHECKING:
 _Row = tuple[int, list["str | None"]]
 
 _ROWS = 10_000
-#: The most fields that Spark reads.
-_MOST_FIELDS = 20_480
 _LARGEST_EXPONENT = 100
 _BLANKS = "".join(map(chr, range(33)))
 _NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
@@ -36,27 +37,69 @@ def read_csv_columns(
     path: str, open_bytes: OpenBytes, columns: pa.Schema, options: Mapping[str, str]
 ) -> Iterator[pa.RecordBatch]:
     """Yields the rows of a file as texts, which a cast takes to the types of the columns."""
+    dialect = csv_dialect(options)
+    first_block = b""
+    if has_blocks(path, dialect, len(columns)):
+        blocks = line_blocks(path, open_bytes)
+        first_block = next(blocks, b"")
+    # The header is in the first block, or the file is read as a whole.
+    if first_block.count(b"\n") > dialect.skipped_lines and any(
+        split_csv_rows("", partial(_opened, first_block), dialect)
+    ):
+        rows = read_csv_rows("", partial(_opened, first_block), columns.names, dialect)
+        yield from _batches(rows, columns, dialect)
+        yield from _read_blocks(blocks, len(first_block.splitlines()) + 1, columns, dialect)
+    else:
+        yield from _batches(read_csv_rows(path, open_bytes, columns.names, dialect), columns, dialect)
+
+
+def _opened(block: bytes, _: str) -> io.BytesIO:
+    return io.BytesIO(block)
+
+
+def _read_blocks(
+    blocks: Iterator[bytes], line: int, columns: pa.Schema, dialect: CsvDialect
+) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of blocks from a line on. Arrow reads those that it reads as this module does."""
+    for block in blocks:
+        arrays = block_columns(block, len(columns), dialect)
+        if arrays is not None:
+            yield _record_batch(arrays, columns, range(line, line + len(arrays[0])), dialect)
+        else:
+            rows = _rows(text_lines("", partial(_opened, block), first_line=line), dialect)
+            yield from _batches(_with_width(rows, columns.names, dialect), columns, dialect)
+        line += len(block.splitlines())
+
+
+def _batches(rows: Iterator[_Row], columns: pa.Schema, dialect: CsvDialect) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    dialect = csv_dialect(options)
-    rows = read_csv_rows(path, open_bytes, columns.names, dialect)
     while chunk := list(islice(rows, _ROWS)):
-        lines = [line for line, _ in chunk]
-        arrays = [
-            _checked(pa.array(_with_nulls(texts, dialect), pa.string()), field, lines, dialect)
-            for field, texts in zip(columns, zip(*(fields for _, fields in chunk), strict=True), strict=True)
-        ]
-        yield pa.RecordBatch.from_arrays(arrays, names=columns.names)
+        texts_of_columns = zip(*(fields for _, fields in chunk), strict=True)
+        arrays = [pa.array(_with_nulls(texts, dialect), pa.string()) for texts in texts_of_columns]
+        yield _record_batch(arrays, columns, [line for line, _ in chunk], dialect)
+
+
+def _record_batch(
+    arrays: Sequence[pa.Array], columns: pa.Schema, lines: Sequence[int], dialect: CsvDialect
+) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    checked = [_checked(array, field, lines, dialect) for array, field in zip(arrays, columns, strict=True)]
+    return pa.RecordBatch.from_arrays(checked, names=columns.names)
 
 
 def read_csv_rows(path: str, open_bytes: OpenBytes, names: Sequence[str], dialect: CsvDialect) -> Iterator[_Row]:
     """Yields the rows of a file, each with as many fields as there are names. Raises ``ValueError`` with the line."""
-    awaits_header = dialect.header
-    for line, fields in split_csv_rows(path, open_bytes, dialect):
-        if awaits_header:
-            awaits_header = False
+    rows = split_csv_rows(path, open_bytes, dialect)
+    if dialect.header:
+        for line, fields in islice(rows, 1):
             _check_header(line, fields, names, dialect)
-            continue
+    yield from _with_width(rows, names, dialect)
+
+
+def _with_width(rows: Iterator[_Row], names: Sequence[str], dialect: CsvDialect) -> Iterator[_Row]:
+    for line, fields in rows:
         if len(fields) != len(names):
             if not dialect.is_hives:
                 raise ValueError(f"line {line} has {_count(len(fields), 'field')}, not {len(names)}")
@@ -120,8 +163,8 @@ def _rows(lines: Iterator[tuple[int, str]], dialect: CsvDialect) -> Iterator[_Ro
             row = fields.split(line, number)
         if row is None:
             continue
-        if len(row[1]) > _MOST_FIELDS:
-            raise ValueError(f"line {row[0]} has {len(row[1])} fields, but Spark reads {_MOST_FIELDS} at most")
+        if len(row[1]) > MOST_FIELDS:
+            raise ValueError(f"line {row[0]} has {len(row[1])} fields, but Spark reads {MOST_FIELDS} at most")
         yield row
     if fields.is_open:
         raise fields.unclosed()
@@ -242,6 +285,9 @@ class _Fields:
                 raise ValueError(f"line {number} has a quote or an escape character in a field without quotes")
             self._fields.append(text)
             return end
+        if dialect.null and (dialect.trims_left or dialect.trims_right) and text and not text.strip(_BLANKS):
+            # Spark reads one as NULL, or as an empty text, by its place and by what is behind it.
+            raise ValueError(f"line {number} has a field of blanks, which Spark trims to NULL or to an empty text")
         if dialect.trims_left:
             text = text.lstrip(_BLANKS)
         if dialect.trims_right:

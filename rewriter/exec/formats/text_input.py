@@ -22,18 +22,18 @@ COMPRESSED_ENDINGS = (".gz", ".bz2", *_UNREADABLE)
 
 
 def text_lines(
-    path: str, open_bytes: OpenBytes, encoding: str = "UTF-8", keeps_ends: bool = False
+    path: str, open_bytes: OpenBytes, encoding: str = "UTF-8", keeps_ends: bool = False, first_line: int = 1
 ) -> Iterator[tuple[int, str]]:
-    """Yields each line with its number, from 1, and without a byte order mark. Its end is a line feed, or none in the
-    last line; with ``keeps_ends``, it is as in the file. Files with names that end in ``.gz`` and ``.bz2`` are
-    decompressed.
+    """Yields each line with its number, from ``first_line``, the first one of a file without a byte order mark. Its end
+    is a line feed, or none in the last line; with ``keeps_ends``, it is as in the file. Files with names that end in
+    ``.gz`` and ``.bz2`` are decompressed.
 
     Raises ``ValueError`` for bytes that are no text of the encoding, and for damaged or otherwise compressed files.
     """
     lower = path.lower()
     if lower.endswith(_UNREADABLE):
         raise ValueError("its compression is not supported: only gzip (.gz) and bzip2 (.bz2) are")
-    codec = "utf-8-sig" if encoding == "UTF-8" else encoding
+    codec = "utf-8-sig" if encoding == "UTF-8" and first_line == 1 else encoding
     with open_bytes(path) as file:
         data: Any = file
         if lower.endswith(".gz"):
@@ -42,9 +42,9 @@ def text_lines(
             data = bz2.BZ2File(file)
         newline = "" if keeps_ends else None
         text = io.TextIOWrapper(data, encoding=codec, errors="surrogateescape", newline=newline)
-        number = 0
+        number = first_line - 1
         try:
-            for number, line in enumerate(text, 1):
+            for number, line in enumerate(text, first_line):
                 if not line.isascii():
                     if number == 1 and encoding != "UTF-8" and line.startswith(_MARK):
                         raise ValueError(f"it begins with the mark of UTF-8, but its encoding is {encoding}")

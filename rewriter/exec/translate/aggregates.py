@@ -125,6 +125,8 @@ _STRING_AGGREGATE_LINES = tuple(
 
 _APPROXIMATE_ACCURACY = 10000
 _MOST_PERCENTAGES = 1000
+#: The length of an argument, in characters of SQL, from which AVG of decimals is not repeated.
+_LONG_ARGUMENT = 400
 
 
 def _percentage(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[str, str | None]:
@@ -478,7 +480,12 @@ def _avg(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlTyp
         return _no_number(e, value, "AVG", node)
     precision, scale = (min(digits + 4, MAX_PRECISION) for digits in (value.type.precision, value.type.scale))
     total, average_type = _sum_type(value.type), decimal(precision, scale)
-    sql = divided_decimals("sum({0}){1}", total, "nullif(count({0}){1}, 0)", decimal(20, 0), average_type)
+    # DuckDB computes equal aggregates once, but windows and long arguments each time.
+    repeats_operands = not isinstance(wrapped_call(node).parent, exp.Window) and len(value.sql) < _LONG_ARGUMENT
+    sql = divided_decimals(
+        "sum({0}){1}", total, "nullif(count({0}){1}, 0)", decimal(20, 0), average_type,
+        repeats_operands=repeats_operands,
+    )  # fmt: skip
     return sql, value.sql, average_type
 
 

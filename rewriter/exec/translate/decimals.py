@@ -20,6 +20,8 @@ _SMALL_DECIMAL = 18
 SIGN_DIGITS = 34
 #: The longest operands, in characters of SQL, that are repeated: nested operations would grow without bounds.
 _MOST_REPEATED = 400
+#: What runs again, or returns another value, where its SQL is repeated.
+_REPEATED_AT_A_COST = re.compile(r"\bselect\b|\bover\b|\brandom\b|\buuid\b|\berror\b", re.IGNORECASE)
 
 
 class DecimalOperation(StrEnum):
@@ -126,9 +128,15 @@ def combined_decimals(
     return sql or DecimalFunction(operation, (a.scale, b.scale), type_, tolerant).call(first, second), type_
 
 
-def divided_decimals(first: str, a: SqlType, second: str, b: SqlType, type_: SqlType) -> str:
-    """Returns the SQL of the quotient of two decimals in a type of its own, as AVG has."""
-    return _quotient(first, a, second, b, type_, tolerant=False)
+def divided_decimals(
+    first: str, a: SqlType, second: str, b: SqlType, type_: SqlType, *, repeats_operands: bool = True
+) -> str:
+    """Returns the SQL of the quotient of two decimals in a type of its own, as AVG has. ``repeats_operands`` is false
+    for operands that run again where their SQL is repeated, such as windows.
+    """
+    if repeats_operands:
+        return _quotient(first, a, second, b, type_, tolerant=False)
+    return DecimalFunction(DecimalOperation.QUOTIENT, (a.scale, b.scale), type_).call(first, second)
 
 
 def _quotient(first: str, a: SqlType, second: str, b: SqlType, type_: SqlType, tolerant: bool) -> str:
@@ -141,7 +149,8 @@ def _quotient(first: str, a: SqlType, second: str, b: SqlType, type_: SqlType, t
     shift, scale = type_.scale - a.scale + b.scale, type_.scale
     most_digits = min(EXACT_DIGITS, _SMALL_DECIMAL - 1 - shift)
     is_short = a.scale < most_digits and b.scale < EXACT_DIGITS and 0 < scale <= MAX_PRECISION - _SMALL_DECIMAL
-    if shift < 0 or not is_short or len(first) + len(second) > _MOST_REPEATED:
+    is_repeatable = len(first) + len(second) <= _MOST_REPEATED and not _REPEATED_AT_A_COST.search(first + second)
+    if shift < 0 or not is_short or not is_repeatable:
         return function_sql
     dividend, divisor = _whole(first, a.scale), _whole(second, b.scale)
     rounded = f"({dividend} * {2 * 10**shift} + sign({dividend}) * abs({divisor})) // (2 * {divisor})"
