@@ -29,7 +29,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
             for _ in opened.script(
                 f"""
                 CREATE TABLE events_{name} (n BIGINT, at {type}, region STRING) PARTITIONED BY ({transform}(at));
-                CREATE CUBE c_{name} (region STRING, n BIGINT MEASURE SUM, events BIGINT MEASURE COUNT, t TIMESTAMP TIME);
+                CREATE CUBE c_{name} (region STRING, n BIGINT MEASURE SUM, events BIGINT MEASURE COUNT,
+                  t TIMESTAMP TIME);
                 CREATE FACT f_{name} OF CUBE c_{name} STORED IN (TABLE events_{name} RAW (t AS at));
                 INSERT INTO events_{name} MARK COMPLETE FROM '2023-01-01' TO '2025-01-01'
                   SELECT n, CAST(at AS {type}), region FROM VALUES
