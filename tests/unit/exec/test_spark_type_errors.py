@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.errors import EngineError
+from rewriter.errors import EngineError, Error
 from rewriter.session import Session
 
 
@@ -72,3 +72,27 @@ def test_whole_numbers_become_decimals_that_hold_them(session: Session, expressi
 def test_array_contains_widens_decimals(session: Session) -> None:
     sql = "SELECT array_contains(array(1.0), 1.00), 3.4028234663852886e38F > 3e38F, 1e-50F, 1.7976931348623157e308"
     assert session.execute(sql).fetch() == [(True, True, 0.0, 1.7976931348623157e308)]
+
+
+def test_a_function_of_a_database_that_has_none(session: Session) -> None:
+    session.execute("CREATE TEMPORARY FUNCTION tempfunc(x INT) RETURNS INT RETURN x + 1")
+    assert session.execute("SELECT session.tempfunc(1), tempfunc(2)").fetch() == [(2, 3)]
+    with pytest.raises(EngineError) as caught:
+        session.execute("SELECT default.tempfunc(1)").fetch()
+    assert caught.value.condition == "UNRESOLVED_ROUTINE"
+    assert caught.value.sqlstate == "42883"
+    assert caught.value.message == "There is no function default.tempfunc."
+
+
+@pytest.mark.parametrize("text", ["2024-02-30", "2024-0x-30", "20240-01-01"])
+def test_a_text_of_a_csv_file_that_is_no_date_is_named_with_its_place(
+    session: Session, tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "x.csv").write_text(f"a;d\n1;2024-02-28\n2;{text}\n", encoding="utf-8")
+    session.execute(
+        f"CREATE TABLE texts (a INT, d DATE) USING CSV OPTIONS (header 'true', sep ';') LOCATION '{tmp_path}'"
+    )
+    with pytest.raises(Error) as caught:
+        session.execute("SELECT * FROM texts").fetch()
+    assert f"in line 3 of the file {tmp_path}/x.csv" in caught.value.message
+    session.execute("DROP TABLE texts")
