@@ -289,7 +289,7 @@ class History:
             return
         if commits:
             self.tally["transactions"] += bool(pending.changes)
-            self._commit(actor, tuple(pending.changes), pending.start)
+            self._commit(actor, _lasting(pending.changes), pending.start)
 
     def _may_meet(self, changes: list[Change], start: int) -> bool:
         committed = [change for commit in self._commits[start + 1 :] for change in commit]
@@ -364,6 +364,13 @@ class History:
 
 #: Errors of COMMIT other than 40001, for objects that other sessions have created or dropped since.
 _LATE = ("TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_OR_VIEW_NOT_FOUND")
+
+
+def _lasting(changes: list[Change]) -> tuple[Change, ...]:
+    """Returns the changes without those of tables that the same transaction has created and dropped."""
+    created = {change.table for change in changes if change.kind == "create"}
+    brief = {change.table for change in changes if change.kind == "end"} & created
+    return tuple(change for change in changes if change.table not in brief)
 
 
 def _newest(connection: Connection) -> int:
