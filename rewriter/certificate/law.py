@@ -97,6 +97,7 @@ from rewriter.certificate.stored_tables import (
     written_by,
 )
 from rewriter.certificate.subqueries import clauses_of, counterpart, enclosing_nodes, offset_of_name
+from rewriter.certificate.transforms import partition_test
 
 FORMAT = "rewriter certificate 1"
 
@@ -754,9 +755,7 @@ def _check_arm(
     if any(column.table for column in arm.find_all(exp.Column)):
         raise NotUnderstood("a column with a qualifier in place of the cube")
     columns, catalog = stored.table.definition["partition_columns"], reference.catalog
-    if any(len(column) > 5 for column in columns):  # The last part is the transform.
-        raise NotUnderstood(f"the hidden partition column of {stored.name}")
-    test = (lambda _: True) if condition is None else ComputedExpressions().read(condition)
+    test = partition_test(condition, stored.table.definition)
     # A time that is no column of events is the start of the period that a partition names.
     items = read_items(arm, stored, block, reference.texts.trees[1])
     names_read = {column.name.lower() for item in items for column in item.find_all(exp.Column)}

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 #: Conditions that are less specific than our own reading of the file.
 _NAMELESS = ("DUCKDB_ERROR", "SPARK_ERROR", "FAILED_READ_FILE")
 #: Conditions of a value that cannot be converted to a type, and the patterns by which messages name both.
-_OF_VALUES = ("CAST_INVALID_INPUT", "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION")
+_OF_VALUES = ("CAST_INVALID_INPUT", "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION", "DUCKDB_UNSUPPORTED")
 _VALUES = (
     re.compile(r"""The value '(?P<value>.*)' of the type "STRING" cannot be cast to "(?P<type>[^"]*)\"""", re.DOTALL),
     re.compile(r"""Could not convert string "(?P<value>.*)" to (?P<type>DECIMAL\(\d+, ?\d+\))""", re.DOTALL),
+    re.compile(r"Reading the text '(?P<value>.*)' as (?P<type>DATE|TIMESTAMP|DOUBLE) is not supported", re.DOTALL),
     re.compile(r"(?P<value>\S+) cannot be represented as (?P<type>Decimal\(\d+, ?\d+\))"),
 )
 #: The time limit for reading files, in seconds.

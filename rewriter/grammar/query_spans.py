@@ -179,7 +179,9 @@ def state_clauses(tokens: Sequence[Token]) -> tuple[StateClause, ...]:
         first = tokens[index + 3]
         is_called = index + 4 < len(tokens) and tokens[index + 4].is_operator("(") and not first.is_word("FROM")
         is_value = first.kind in (TokenKind.NUMBER, TokenKind.STRING, TokenKind.PARAMETER) or first.is_operator("(")
-        if not (is_value or is_called or first.upper in _INSTANTS):
+        is_negative = first.is_operator("-") and index + 4 < len(tokens) and tokens[index + 4].kind is TokenKind.NUMBER
+        is_wrong = kind == "VERSION" and (is_negative or first.is_word("NULL"))
+        if not (is_value or is_called or is_wrong or first.upper in _INSTANTS):
             continue
         before = index - tokens[index - 1].is_word("FOR")
         name = _name_before(tokens, before)
@@ -189,7 +191,7 @@ def state_clauses(tokens: Sequence[Token]) -> tuple[StateClause, ...]:
                 position=token.span,
                 hint="Write FROM t VERSION AS OF 3, in front of an alias.",
             )
-        end = index + 4 if kind == "VERSION" else _instant_end(tokens, index + 3)
+        end = index + 4 + is_negative if kind == "VERSION" else _instant_end(tokens, index + 3)
         span = Span(tokens[before].start, tokens[end - 1].end)
         clauses.append(StateClause(name, kind, span, Span(first.start, span.end)))
     return tuple(clauses)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.joins import filters
 from rewriter.planner.scope.pushdown import Pushdown
 from rewriter.planner.subquery_pruning import outer_nodes
-from rewriter.planner.table_pruning import Pruner
+from rewriter.planner.table_pruning import LONGEST, Pruner
 from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.text.sqlglot_trees import walk
 from rewriter.planner.time.constant_folding import Constants
@@ -88,8 +88,10 @@ def partition_condition(
     computed = pruner.computed(reference, condition)
     if computed is None:
         has_subquery = any(isinstance(node, exp.Query) for node in nodes)
-        reason = "its subquery cannot be computed before it" if has_subquery else "it is too long, or has a CHAR column"
-        raise _undecided(where, reason)
+        raise _undecided(
+            where,
+            "its subquery cannot be computed before it" if has_subquery else _uncomputed_reason(nodes, table),
+        )
     return PartitionCondition(pruning.wanted, computed, fixed=fixed)
 
 
@@ -170,6 +172,16 @@ def _check_values(condition: exp.Expr, text: QueryText, clock: list[Edit], calen
             position=text.place(clock[0].span),
             hint="Write the value itself, as in WHERE dt < '2024-01-01'.",
         )
+
+
+def _uncomputed_reason(nodes: Sequence[exp.Expr], table: Table) -> str:
+    """Returns why the values of partitions do not decide a condition without subqueries."""
+    names = {node.name.lower() for node in nodes if isinstance(node, exp.Column)}
+    named = [column for column in table.partition_columns if column.name.lower() in names]
+    of_char = next((column.name for column in named if column.type.startswith("char(")), None)
+    if of_char is not None:
+        return f"{of_char} is a CHAR column, whose trailing blanks count in some comparisons only"
+    return f"it has more than {LONGEST:,} parts" if len(nodes) > LONGEST else "a part of it is not understood"
 
 
 def _undecided(where: Query, reason: str) -> NotSupportedError:

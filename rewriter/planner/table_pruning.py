@@ -341,7 +341,7 @@ class _Reader:
         nodes = outer_nodes(node) if has_subqueries else nodes
         column_nodes = [member for member in nodes if isinstance(member, exp.Column)]
         columns = [self._column(member) for member in column_nodes]
-        if not columns or None in columns or len(nodes) > _LONGEST:
+        if not columns or None in columns or len(nodes) > LONGEST:
             return None
         # With a name other than the table's own, the engine could not resolve it where it is computed.
         if any(isinstance(member, _NO_VALUE) for member in nodes) or any(member.db for member in column_nodes):
@@ -484,7 +484,7 @@ class _Reader:
 #: Tests that NOT may stand inside of.
 _TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike)
 #: So many parts of an AND or OR are computed one by one, and a condition of so many nodes at most.
-_MOST_SEPARATE, _LONGEST = 16, 4000
+_MOST_SEPARATE, LONGEST = 16, 4000
 #: Expressions whose value does not follow from one row's partition values.
 _NO_VALUE = (exp.AggFunc, exp.Window, exp.Star)
 _OPERATORS: dict[type[exp.Expr], str] = {

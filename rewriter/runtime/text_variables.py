@@ -28,6 +28,8 @@ _HIVE_REFERENCE = re.compile(r"\$\{(?:(\w+):)?([^{}\n'\"`;]*)\}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: The namespaces of references that are never other text.
 _SPACES = ("hivevar", "hiveconf")
+#: The namespaces of Hive and Spark whose values no statement sets.
+_FOREIGN_SPACES = ("env", "system", "metaconf", "spark", "sparkconf")
 #: The beginning of an escape in a string, whose end the next characters may be.
 _OPEN_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[01][0-7]?)?\Z")
 #: What opens a quoted reference: a colon that is no operator of its operand, and a quote.
@@ -80,7 +82,7 @@ class _Reference:
     @property
     def is_optional(self) -> bool:
         """True if the reference may be text of another language, where it stands in a string."""
-        return self.form == "$" and self.space not in _SPACES
+        return self.form == "$" and self.space not in (*_SPACES, *_FOREIGN_SPACES)
 
 
 def mask_references(text: str) -> str:
@@ -143,14 +145,16 @@ def _hive_references(text: str, variables: Variables) -> list[_Reference]:
         own, other = variables.values, variables.configuration
         if space == "hiveconf":
             own, other = other, own
-        if not space and name in own and own[name] != other.get(name, own[name]):
+        is_read = not space or space in _SPACES
+        # Hive keeps the two apart, and Spark has one value for both: that which was set last.
+        if is_read and name in own and own[name] != other.get(name, own[name]):
             raise ProgrammingError(
-                f"The variable {name} has two values: that of SET {name}, and another one.",
+                f"The variable {name} has two values: that of SET {name}, and that of SET hivevar:{name}.",
                 condition="INVALID_VARIABLE_VALUE",
                 sqlstate="22023",
                 position=span,
                 object=name,
-                hint=f"Write ${{hiveconf:{name}}} for the value of SET, or ${{hivevar:{name}}} for the other.",
+                hint=f"Hive and Spark read different ones. Give one of them another name, or RESET {name}.",
             )
         references.append(_Reference(span, name, "$", {**other, **own}, space))
     return references

@@ -46,6 +46,7 @@ class Author(TableStatements):
             self._rollup_from_cube: 5,
             self._exchange: 7,
             self._drop_partitions: 6,
+            self._delete: 6,
             self._add_partition: 5,
             self._rename_partition: 6,
             self._truncate: 4,
@@ -126,6 +127,29 @@ class Author(TableStatements):
         return query_of_table(
             f"EXPLAIN SCAN SELECT * FROM {name}", name, lambda table: [(len(table.parts),)] if table.key else []
         )
+
+    def earlier(self, view: State, old: State, commit: int) -> Statement:
+        """Writes a query of a table as it was after a commit, alone or beside a table of the present."""
+        name, other, form = self._any_table(old), self._table(view), self._chance.randrange(3)
+        table, part = old.find(name), self._part(old, name)
+        if table is None:
+            return Statement(f"SELECT * FROM {name} VERSION AS OF {commit}", lambda _: refused(ABSENT))
+        rows = table.all_rows()
+        if form == 0:
+            return Statement(f"SELECT * FROM {name} VERSION AS OF {commit}", lambda _: answer(rows))
+        if form == 1 and table.key:
+            text = f"SELECT * FROM {name} VERSION AS OF {commit} AS o WHERE o.{table.key} = '{part}'"
+            return Statement(text, lambda _: answer([row for row in rows if row[-1] == part]))
+
+        def beside(state: State) -> Sequence[Outcome]:
+            present = state.find(other)
+            if present is None:
+                return refused(ABSENT)
+            return answer([(len(rows), len(present.all_rows()))])
+
+        old_count = f"SELECT COUNT(*) AS n FROM {name} VERSION AS OF {commit}"
+        text = f"SELECT o.n, p.n FROM ({old_count}) AS o CROSS JOIN (SELECT COUNT(*) AS n FROM {other}) AS p"
+        return Statement(text, beside, reads=(other,))
 
     # Rows.
 

@@ -92,6 +92,8 @@ class History:
         with rewriter.connect(warehouse, engine="duckdb", catalog=url) as connection:
             for text in SETUP:
                 connection.execute(text)
+            #: The catalog's number of the commit after which each state is.
+            self._sequences = [_newest(connection)]
         self._actors = [self._actor(f"s{number}") for number in range(self._chance.choice((2, 3, 3, 4)))]
 
     @property
@@ -168,6 +170,10 @@ class History:
             statement = self._author.statement(view, actor.partial)
             while actor.pending is not None and statement.alone and self._chance.random() < 0.9:
                 statement = self._author.statement(view, actor.partial)
+            if draw > 0.94:
+                newest = self._now.number if actor.pending is None else actor.pending.start
+                number = self._chance.randint(max(0, newest - 8), newest)
+                statement = self._author.earlier(view, self._states[number], self._sequences[number])
             self._execute(actor, statement)
 
     def _say(self, actor: Actor, text: str) -> None:
@@ -238,6 +244,7 @@ class History:
             read = {names[name] for name in statement.reads if name in names}
             self.tally["own rows"] += any(change.table in read for change in actor.pending.changes)
         self.tally["answers"] += 1
+        self.tally["earlier states"] += " AS OF " in statement.text
         if " FROM sales " in statement.text and cursor.plan is not None and "quarters" in cursor.plan.sql:
             self.tally["rollups"] += 1
         if statement.text.startswith("EXPLAIN"):
@@ -251,11 +258,11 @@ class History:
 
     def _changed(self, actor: Actor, statement: Statement, changes: tuple[Change, ...], seen: int) -> None:
         if actor.pending is None:
-            self._commit(changes, seen)
+            self._commit(actor, changes, seen)
             return
         actor.pending.changes += changes
 
-    def _commit(self, changes: tuple[Change, ...], seen: int) -> None:
+    def _commit(self, actor: Actor, changes: tuple[Change, ...], seen: int) -> None:
         if not changes:
             return
         for commit in self._commits[seen + 1 :]:
@@ -264,6 +271,7 @@ class History:
                 assert not met, f"{met} met {earlier}, and neither transaction failed"
         self._states.append(self._now.after(changes))
         self._commits.append(changes)
+        self._sequences.append(_newest(actor.connection))
         self.tally["commits"] += 1
 
     def _finish(self, actor: Actor, commits: bool) -> None:
@@ -281,7 +289,7 @@ class History:
             return
         if commits:
             self.tally["transactions"] += bool(pending.changes)
-            self._commit(tuple(pending.changes), pending.start)
+            self._commit(actor, _lasting(pending.changes), pending.start)
 
     def _may_meet(self, changes: list[Change], start: int) -> bool:
         committed = [change for commit in self._commits[start + 1 :] for change in commit]
@@ -291,6 +299,10 @@ class History:
         condition, pending = error.condition, actor.pending
         if pending is not None and statement.alone:
             assert condition == "NOT_IN_TRANSACTION", error
+            return
+        if condition == "SNAPSHOT_TOO_OLD" and " AS OF " in statement.text:
+            assert any("VACUUM" in line for line in self.told), error
+            self.tally["too old"] += 1
             return
         if condition == "SNAPSHOT_TOO_OLD":
             assert pending is None, "an open transaction keeps what it sees"
@@ -352,6 +364,19 @@ class History:
 
 #: Errors of COMMIT other than 40001, for objects that other sessions have created or dropped since.
 _LATE = ("TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_OR_VIEW_NOT_FOUND")
+
+
+def _lasting(changes: list[Change]) -> tuple[Change, ...]:
+    """Returns the changes without those of tables that the same transaction has created and dropped."""
+    created = {change.table for change in changes if change.kind == "create"}
+    brief = {change.table for change in changes if change.kind == "end"} & created
+    return tuple(change for change in changes if change.table not in brief)
+
+
+def _newest(connection: Connection) -> int:
+    """Returns the number of the newest commit of the catalog."""
+    ((number,),) = connection.session.catalog.database.select("SELECT value FROM counters WHERE name = 'commit'", {})
+    return int(number)
 
 
 def _refusal(connection: Connection, text: str) -> Error | None:

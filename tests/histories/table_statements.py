@@ -100,6 +100,29 @@ class TableStatements:
         text = f"ALTER TABLE {name} DROP {exists}PARTITION ({key} {sign} '{part}')"
         return Statement(text, on_partitions(name, effect), reads=(name,), writes=(name,))
 
+    def _delete(self, view: State) -> Statement:
+        """DELETE FROM: base partitions of the fact and tables without partitions keep an empty part."""
+        name, form = self._any_table(view), self._chance.choice(("all", "=", "=", ">=", "<", "NULL"))
+        part, key = self._part(view, name), "dt" if name in FACT else "p"
+        holds = {
+            "all": lambda _: True, "=": lambda own: own == part, ">=": lambda own: own >= part,
+            "<": lambda own: own < part, "NULL": lambda _: False,
+        }[form]  # fmt: skip
+
+        def effect(state: State) -> Sequence[Outcome]:
+            table = state.find(name)
+            if table is None:
+                return refused(ABSENT)
+            if not table.key and form != "all":
+                return refused("UNRESOLVED_COLUMN")
+            id, is_emptied = state.names[name], not table.key or name == MONTHS
+            gone = [own for own in table.parts if holds(own) and (table.parts[own] or not is_emptied)]
+            return [(Change("look", id), *(Change("put" if is_emptied else "drop", id, own) for own in gone))]
+
+        condition = f"{key} {form} '{part}'" if form != "NULL" else f"{key} = NULL"
+        text = f"DELETE FROM {name}" + ("" if form == "all" else f" WHERE {condition}")
+        return Statement(text, effect, reads=(name,), writes=(name,))
+
     def _add_partition(self, view: State) -> Statement:
         name, tolerant = self._any_table(view), self._chance.random() < 0.5
         part, key = self._part(view, name, 0.2), "dt" if name in FACT else "p"

@@ -135,9 +135,9 @@ def _check_header(line: int, fields: Sequence[str | None], names: Sequence[str],
 
 def _with_one_end(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """Yields the lines with line feeds as their ends. Raises ``ValueError`` where lines end differently: Spark finds
-    out the end in a part of the file, and takes others for values.
+    out the end in a part of the file, and takes others for values, as it does a carriage return that ends the file.
     """
-    first_end = ""
+    number, end, first_end = 0, "", ""
     for number, line in lines:
         text = line.rstrip("\r\n")
         end = line[len(text) :]
@@ -145,6 +145,8 @@ def _with_one_end(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]
             raise ValueError(f"line {number} has another end than the lines before it")
         first_end = first_end or end
         yield number, f"{text}\n" if end else text
+    if end == "\r":
+        raise ValueError(f"line {number} ends with a carriage return, which Spark takes for a part of its last field")
 
 
 def _rows(lines: Iterator[tuple[int, str]], dialect: CsvDialect) -> Iterator[_Row]:
@@ -153,6 +155,8 @@ def _rows(lines: Iterator[tuple[int, str]], dialect: CsvDialect) -> Iterator[_Ro
     is_plain = not trims and not dialect.is_hives
     fields = _Fields(dialect)
     for number, line in lines:
+        if "\0" in line and (fields.is_open or (quote is not None and quote in line)):
+            raise ValueError(f"line {number} has a zero character and quotes, which Spark reads in several ways")
         if fields.is_open:
             row = fields.resume(line, number)
         elif _is_skipped(line, number, dialect) or (comment is not None and line.startswith(comment)):

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from rewriter.exec.sql_types import BIGINT, BOOLEAN, DATE, INT, STRING, VOID, SqlType, array_of, struct_of
 from rewriter.exec.translate.aggregate_calls import Aggregate, AggregateCall, AggregateRule
-from rewriter.exec.translate.casts import common_type, plain_cast, string_literal
+from rewriter.exec.translate.casts import as_decimal, common_type, plain_cast, string_literal
 from rewriter.exec.translate.expressions import Expressions, Scope, Translation, Typed, call, functions
 from rewriter.exec.translate.intervals import CLOCK_UNITS, interval_of_one_unit
 from rewriter.exec.translate.math_functions import literal_int
@@ -63,20 +63,28 @@ def _size(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(plain_cast(f"{length}({value.sql})", INT), INT, call(function, value.name))
 
 
-def _array_and_item(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[Typed, Typed, str]:
+def _array_and_item(e: Expressions, node: exp.Expr, scope: Scope, is_tight: bool = True) -> tuple[Typed, Typed, str]:
     """Returns an array and a value of the type of its elements, and the value's SQL. Refuses values that are equal
-    although they are not the same.
+    although they are not the same, and where ``is_tight``, decimals that no type of both sides holds.
     """
-    value, sought, element = _to_common_type(e, node, scope)
+    value, sought, element = _to_common_type(e, node, scope, is_tight)
     if not is_exact(element) or sought.type == VOID:
         e.refuse(node, f"{str(e.text.called(node)).upper()} of {value.type} and {sought.type}")
     return value, sought, e.cast(sought, element, node)
 
 
-def _to_common_type(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[Typed, Typed, SqlType]:
+def _to_common_type(
+    e: Expressions, node: exp.Expr, scope: Scope, is_tight: bool = True
+) -> tuple[Typed, Typed, SqlType]:
     """Returns an array whose elements have the common type of its elements and of a value, the value, and the type."""
     first, second = e.arguments(node, 2)
     value, sought = array(e, first, scope), e.translate(second, scope)
+    if is_tight and _mixes_decimals(_element_of(value), sought.type):
+        e.text.wrong(
+            f"The elements of {e.text.shown(first)} are {_element_of(value).shown}, and {e.text.shown(second)} is "
+            f"{sought.type.shown}.",
+            "DATATYPE_MISMATCH.ARRAY_FUNCTION_DIFF_TYPES", "42K09", node, hint=_CAST_HINT,
+        )  # fmt: skip
     element = common_type(_element_of(value), sought.type)
     if element is None:
         e.refuse(node, f"{str(e.text.called(node)).upper()} of {value.type} and {sought.type}")
@@ -84,8 +92,25 @@ def _to_common_type(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[Typed
     return replace(value, sql=e.cast(value, type_, node), type=type_), sought, element
 
 
+_CAST_HINT = "Cast one of them to the type of the other."
+
+
+def _mixes_decimals(left: SqlType, right: SqlType) -> bool:
+    """Tests whether types differ by a decimal that is not the type of both: for two arrays, and to find or add a value,
+    Spark widens a whole number to a decimal that holds all values of its type, and no decimal otherwise.
+    """
+    if left.is_nested or right.is_nested:
+        return any(_mixes_decimals(part, other) for (_, part), (_, other) in zip(left.parts, right.parts, strict=False))
+    if left == right or VOID in (left, right) or not (left.is_numeric and right.is_numeric):
+        return False
+    if not (left.is_decimal or right.is_decimal):
+        return False
+    wide, other = (left, right) if left.is_decimal else (right, left)
+    return not other.is_integer or wide.precision - wide.scale < as_decimal(other).precision
+
+
 def _contains(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    value, sought, item = _array_and_item(e, node, scope)
+    value, sought, item = _array_and_item(e, node, scope, is_tight=False)
 
     def body(v: Mapping[str, str]) -> str:
         return (
@@ -229,8 +254,14 @@ def _of_two_arrays(build: Callable[[str, str], str], type_: SqlType | None = Non
 
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         values = [array(e, part, scope) for part in e.arguments(node, 2)]
-        sqls, common = e.cast_to_common_type(values, node)
         function = str(e.text.called(node))
+        if _mixes_decimals(*(value.type for value in values)):
+            types = " and ".join(value.type.shown for value in values)
+            e.text.wrong(
+                f"{function} takes two arrays of one type, and these are {types}.",
+                "DATATYPE_MISMATCH.BINARY_ARRAY_DIFF_TYPES", "42K09", node, hint=_CAST_HINT,
+            )  # fmt: skip
+        sqls, common = e.cast_to_common_type(values, node)
         if not is_exact(common):
             e.refuse(node, f"{function.upper()} of {common}")
 

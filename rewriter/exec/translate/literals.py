@@ -114,6 +114,7 @@ def number(e: Expressions, digits: str, node: exp.Expr) -> Typed:
         e.refuse(node, f"The number {digits}")
     if "e" in digits.lower():
         e.construct("1e3 (DOUBLE)")
+        _check_range(e, digits, DOUBLE, node)
         return Typed(plain_cast(string_literal(digits), DOUBLE), DOUBLE, _float_name(digits))
     if digits.isdigit() and int(digits) < 2**63:
         value = int(digits)
@@ -121,6 +122,18 @@ def number(e: Expressions, digits: str, node: exp.Expr) -> Typed:
         e.construct("whole number (INT, BIGINT)")
         return Typed(plain_cast(str(value), type_), type_, str(value), digits=value)
     return _decimal(e, Decimal(digits), node)
+
+
+#: The greatest values of FLOAT and DOUBLE. Spark compares the digits of a literal with them, without rounding.
+_GREATEST = {"float": Decimal("3.4028234663852886E+38"), "double": Decimal("1.7976931348623157E+308")}
+
+
+def _check_range(e: Expressions, digits: str, target: SqlType, node: exp.Expr) -> None:
+    if Decimal(digits) > _GREATEST[target.name]:
+        e.text.wrong(
+            f"The number {digits} does not fit in {target.shown}.",
+            "INVALID_NUMERIC_LITERAL_RANGE", "22003", node, digits,
+        )  # fmt: skip
 
 
 #: Between these, all releases of Java show the same digits of a double.
@@ -250,6 +263,7 @@ def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: Sql
         return Typed(e.cast(value, target, node, tolerant), target, name)
     e.construct("1L, 1S, 1Y, 1.5D, 1.5F")
     if target.is_floating:
+        _check_range(e, str(literal.this), target, node)
         return Typed(plain_cast(string_literal(str(literal.this)), target), target, _float_name(str(literal.this)))
     digits = str(literal.this)
     negative = isinstance(node.parent, exp.Neg)

@@ -183,8 +183,9 @@ def _of_rows(
         insert = f"INSERT OVERWRITE {name} PARTITION ({names}) SELECT … FROM {source} WHERE … AND {kept}"
     else:
         insert = f"INSERT OVERWRITE {name} SELECT {listed} FROM {source} WHERE {kept}"
-        if table.partition_columns:
-            insert = f"SET rewriter.partition_overwrite_mode = static; {insert}"
+        mode = "rewriter.partition_overwrite_mode"
+        if table.partition_columns and context.settings.get(mode) != "static":
+            insert = f"SET {mode} = static; {insert}; SET {mode} = {context.settings.get(mode)}"
     shown = seen_from(context.snapshot.current, table.name)
     return NotSupportedError(
         f"DELETE removes whole partitions, and {condition.row_column} is no partition column of {shown}.",

@@ -326,6 +326,45 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert json.loads(capsys.readouterr().out)["object"] == "t"
 
 
+def test_functions_transforms_and_options_are_restored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    warehouse, where = tmp_path / "w", ["-w", str(tmp_path / "w")]
+    statements = (
+        "SHOW CREATE TABLE events",
+        "SHOW CREATE TABLE texts",
+        "DESCRIBE FUNCTION EXTENDED twice",
+        "SELECT later(n), twice(), n, ts FROM events WHERE ts < '2024-01-02'",
+        "EXPLAIN SCAN SELECT n FROM events WHERE ts < '2024-01-02'",
+        "SELECT * FROM texts ORDER BY a",
+    )
+    with Session(warehouse, "duckdb") as session:
+        for _ in session.script(
+            """
+            CREATE FUNCTION twice(x INT DEFAULT 4) RETURNS INT COMMENT 'two times' RETURN x * 2;
+            CREATE FUNCTION later(x INT) RETURN twice(x) + 1;
+            CREATE TABLE events (n INT, ts TIMESTAMP) PARTITIONED BY (days(ts));
+            INSERT INTO events VALUES (1, TIMESTAMP '2024-01-01 10:00:00'), (2, TIMESTAMP '2024-01-02 00:00:00');
+            CREATE TABLE texts (a INT, b STRING) USING CSV OPTIONS (header 'true', sep ';', nullValue 'NA');
+            INSERT INTO texts VALUES (1, 'x;y'), (2, NULL)
+            """
+        ):
+            pass
+        before = [session.execute(sql).fetch() for sql in statements]
+    assert main.main(["catalog", "dump", *where, str(tmp_path / "dump")]) == 0
+    (warehouse / FILE_NAME).unlink()
+    assert main.main(["catalog", "restore", *where, str(tmp_path / "dump")]) == 0
+    assert main.main(["catalog", "check", *where]) == 0
+    assert "no problem found" in capsys.readouterr().out
+    with Session(warehouse, "duckdb") as session:
+        assert [session.execute(sql).fetch() for sql in statements] == before
+        assert before[3][0][:2] == (3, 8)
+        session.execute("INSERT INTO events VALUES (3, TIMESTAMP '2024-01-01 11:00:00')")
+        assert len(session.execute("SHOW PARTITIONS events").fetch()) == 2
+        session.execute("INSERT INTO texts VALUES (3, 'NB')")
+        assert session.execute("SELECT * FROM texts ORDER BY a").fetch() == [(1, "x;y"), (2, None), (3, "NB")]
+        session.execute("CREATE OR REPLACE FUNCTION twice(x INT DEFAULT 4) RETURNS INT RETURN x * 3")
+        assert session.execute("SELECT later(n) FROM events WHERE n = 1").fetch() == [(4,)]
+
+
 def test_an_older_catalog_is_upgraded_by_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     catalog = Catalog.open(tmp_path)
     version = catalog.database.version

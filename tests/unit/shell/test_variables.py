@@ -87,6 +87,9 @@ def test_values(text: str, expected: str | None) -> None:
         ("SELECT '${hivevar:unknown}'", "UNBOUND_SQL_PARAMETER", "${hivevar:unknown}"),
         ("SELECT ${unknown}", "UNBOUND_SQL_PARAMETER", "${unknown}"),
         ("SELECT ${env:HOME}", "PROGRAMMING_ERROR", "${env:HOME}"),
+        *((f"SELECT '{reference}'", "PROGRAMMING_ERROR", reference) for reference in (
+            "${env:HOME}", "${system:user.name}", "${metaconf:x}", "${spark:x}", "${sparkconf:x}"
+        )),
         *((f"SELECT * FROM t WHERE a = :{name}", "INVALID_VARIABLE_VALUE", f":{name}") for name in (
             "any", "keyword", "comment", "end", "empty", "tick", "slash", "double", "line", "nested", "parameter", "day"
         )),
@@ -113,6 +116,15 @@ def test_refused(text: str, condition: str, marked: str) -> None:
     assert error.hint
     assert error.position is not None
     assert text[error.position.start : error.position.end] == marked
+
+
+@pytest.mark.parametrize("reference", ["${x}", "${hivevar:x}", "${hiveconf:x}", "${HiveConf:x}"])
+def test_values_that_hive_and_spark_read_differently(reference: str) -> None:
+    with pytest.raises(ProgrammingError) as caught:
+        substitute_variables(f"SELECT '{reference}'", Variables({"x": "1"}, {"x": "2"}))
+    assert caught.value.condition == "INVALID_VARIABLE_VALUE"
+    for variables in (Variables({"x": "1"}, {"x": "1"}), Variables({"x": "1"}), Variables({}, {"x": "1"})):
+        assert substitute_variables(f"SELECT '{reference}'", variables).text == "SELECT '1'"
 
 
 def test_positions_lead_back_to_the_typed_text() -> None:

@@ -46,6 +46,32 @@ def test_the_proposed_statement_keeps_the_other_rows(session: Session, condition
     for _ in session.script(caught.value.hint.removeprefix("Write the rows that stay: ").removesuffix(".")):
         pass
     assert rows(session) == expected
+    assert session.settings.get("rewriter.partition_overwrite_mode") == "dynamic"
+
+
+def test_the_proposed_statement_sets_no_mode_that_is_set(session: Session) -> None:
+    session.execute("SET spark.sql.sources.partitionOverwriteMode = STATIC")
+    with pytest.raises(NotSupportedError) as caught:
+        session.execute("DELETE FROM t WHERE v = 1")
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith("Write the rows that stay: INSERT OVERWRITE t SELECT a, v, dt, n FROM t WHERE")
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [
+        ("c = 'a'", "c is a CHAR column"),
+        ("length(c) = 2 AND n = 1", "c is a CHAR column"),
+        (" OR ".join(f"n * n = {n}" for n in range(1500)), "it has more than 4,000 parts"),
+        ("exists(array(n), x -> x > 4)", "it is not a function of single values"),
+    ],
+)
+def test_the_reason_why_a_condition_is_not_decided(session: Session, condition: str, reason: str) -> None:
+    session.execute("CREATE TABLE chars (a INT) PARTITIONED BY (c CHAR(3), n INT)")
+    with pytest.raises(NotSupportedError) as caught:
+        session.execute(f"DELETE FROM chars WHERE {condition}")
+    assert caught.value.condition == "UNDECIDED_CONDITION"
+    assert reason in caught.value.message
 
 
 def test_rows_of_a_transaction(session: Session) -> None:

@@ -1,0 +1,109 @@
+"""Conditions on the times of events, of tables whose hidden partition columns are computed from such times.
+
+The definition of a hidden partition column names its transform and its source: ``["days", "ts"]``. A condition on
+``ts`` takes all rows of a partition, or none: the rows of a partition of ``days(ts)`` have any time of its day in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from itertools import product
+from typing import Any
+
+from sqlglot import exp
+
+from rewriter.certificate.evidence import NotUnderstood, Refuted
+from rewriter.certificate.expressions import ComputedExpressions
+from rewriter.certificate.periods import following, instant, moment
+from rewriter.lazy_dataclass import dataclass
+
+_PERIODS = {"years": "YEARLY", "months": "MONTHLY", "days": "DAILY", "hours": "HOURLY"}
+_DAY = 86_400_000_000
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+
+
+@dataclass(frozen=True)
+class _Transform:
+    """The transform of a ``hidden`` column: its ``period``, its ``source`` column, and the smallest step of the source
+    in microseconds.
+    """
+
+    hidden: str
+    source: str
+    period: str
+    step: int
+
+
+def partition_test(condition: exp.Expr | None, table: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], bool | None]:
+    """Returns a test of a partition, given by the values of its partition columns: whether a condition is true for all
+    of its rows. ``table`` is the definition of the table. The test raises ``Refuted`` if the condition is true for a
+    part of the rows that the partition may have. O(constants) for each partition.
+
+    Raises ``NotUnderstood``.
+    """
+    if condition is None:
+        return lambda _: True
+    computed = ComputedExpressions()
+    compute = computed.read(condition)
+    transforms = [*_transforms(table)]
+    edges = {transform: _edges(condition, transform, computed) for transform in transforms}
+
+    def test(values: Mapping[str, Any]) -> bool:
+        samples = [_samples(values[transform.hidden], transform, edges[transform]) for transform in transforms]
+        sources = [transform.source for transform in transforms]
+        results = {compute({**values, **dict(zip(sources, times, strict=True))}) is True for times in product(*samples)}
+        if len(results) > 1:
+            named = ", ".join(str(values[transform.hidden]) for transform in transforms)
+            raise Refuted(f"the executed text reads a part of the partition {named}")
+        return results.pop()
+
+    return test if transforms else compute
+
+
+def _transforms(table: Mapping[str, Any]) -> Iterator[_Transform]:
+    types = {name.lower(): type.lower() for name, type, *_ in table["columns"]}
+    for name, _, _, _, _, (transform, source) in (column for column in table["partition_columns"] if len(column) > 5):
+        type = types[source.lower()]
+        if transform not in _PERIODS or type not in ("date", "timestamp"):
+            raise NotUnderstood(f"the hidden partition column {name} of {transform}({source}), a {type}")
+        yield _Transform(name.lower(), source.lower(), _PERIODS[transform], _DAY if type == "date" else 1)
+
+
+def _edges(condition: exp.Expr, transform: _Transform, computed: ComputedExpressions) -> Sequence[int]:
+    """Returns the times with which a condition compares the source of a transform: only there its result changes."""
+    edges, left = list[int](), [condition.unnest()]
+    while left:
+        node = left.pop()
+        if isinstance(node, exp.And | exp.Or):
+            left += [node.this.unnest(), node.expression.unnest()]
+            continue
+        if not any(column.name.lower() == transform.source for column in node.find_all(exp.Column)):
+            continue
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+            constants = []
+        elif isinstance(node, exp.In) and not node.args.get("query"):
+            constants = node.expressions
+        elif isinstance(node, exp.Between):
+            constants = [node.args["low"], node.args["high"]]
+        elif isinstance(node, _COMPARISONS):
+            constants = [node.expression]
+        else:
+            raise NotUnderstood(f"{node.sql('spark')[:80]} of the time of a hidden partition column")
+        if not isinstance(node.this, exp.Column) or any(constant.find(exp.Column) for constant in constants):
+            raise NotUnderstood(f"{node.sql('spark')[:80]} of the time of a hidden partition column")
+        times = [computed.instant(constant) for constant in constants]
+        edges += [time for time in times if time is not None]
+    return edges
+
+
+def _samples(value: date | None, transform: _Transform, edges: Sequence[int]) -> Sequence[date | None]:
+    """Returns values of the source among which is one of each stretch between edges, in the partition of a value."""
+    if value is None:
+        return [None]
+    first = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+    begin = instant(first)
+    end, step = following(transform.period, "UTC", begin), transform.step
+    around = {edge // step * step + shift for edge in edges for shift in (-step, 0, step)}
+    times = [moment(at) for at in sorted({begin, end - step} | {at for at in around if begin <= at < end})]
+    return times if step == 1 else [time.date() for time in times]
