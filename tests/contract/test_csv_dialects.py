@@ -68,8 +68,12 @@ READ: dict[str, tuple[str, str, bytes, list[tuple[Any, ...]] | str]] = {
         "encoding 'ISO-8859-1'", "s STRING, t STRING", b"\xef\xbb\xbfa,b\n", "it begins with the mark of UTF-8",
     ),
     "a zero in quotes": ("escape '\"'", "s STRING, t STRING", b'a,b\n"a\0b",c\n', "line 2 has a zero character"),
-    "a zero in a quoted line": ("multiLine 'true'", "s STRING, t STRING", b'a,"b\n\0"\n', "line 2 has a zero character"),
-    "a carriage return at the end": ("multiLine 'true'", "s STRING, t STRING", b"a,b\rc,d\r", "line 2 ends with a carriage"),
+    "a zero in a quoted line": (
+        "multiLine 'true'", "s STRING, t STRING", b'a,"b\n\0"\n', "line 2 has a zero character",
+    ),
+    "a carriage return at the end": (
+        "multiLine 'true'", "s STRING, t STRING", b"a,b\rc,d\r", "line 2 ends with a carriage return",
+    ),
     "mixed line ends": ("multiLine 'true'", "s STRING, t STRING", b"a,b\nc,d\r\n", "line 2 has another end"),
     "blanks only": ("sep '\\t'", "s STRING, t STRING", b"a\tb\n\t\n", "line 2 has blanks only"),
 }  # fmt: skip
