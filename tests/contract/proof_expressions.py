@@ -1065,6 +1065,7 @@ _SAMPLES = {
     "decimal": "if(m between -9 and 9, m, 1.25)",
     "date": "d",
     "timestamp": "ts",
+    "binary": "unhex(hex(s))",
 }
 #: Timestamps whose seconds fit in each integer type.
 _MINUTES = "if(r in (3, 4), ts, timestamp'1970-01-01 00:01:40.5')"

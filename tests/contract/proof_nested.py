@@ -71,6 +71,7 @@ map_from_entries(array(struct('a', r), named_struct('col1', 'b', 'r', 2)))
 map_from_entries(array(struct('a', r), null))
 str_to_map('a:1,b:2,c,:')
 str_to_map('a=1&b=x=y', '&', '=')
+str_to_map('a.1|b.x.y|c', '\\|', '\\.')
 str_to_map(concat('k:', s))
 size(ai)
 cardinality(x)
@@ -207,6 +208,24 @@ coalesce(ms, map())
 if(r > 2, ai, array(1L))
 case when r > 2 then st end
 nvl(x, array(s))
+to_json(st)
+to_json(struct(r, s, ai, x, ats, adt, am, aa, ab, ms, mi, mst, st, ast))
+to_json(struct(ad, s), map('ignoreNullFields', 'false'))
+hash(ai, x, r)
+hash(ad, ats, adt)
+hash(aa)
+xxhash64(ai, x, r)
+xxhash64(ats, ab, am)
+xxhash64(aa, array(), array(null))
+to_json(ast)
+to_json(mst)
+from_json(to_json(ms), 'map<string,int>')
+from_json(to_json(x), 'ARRAY<STRING>')
+from_json(s, 'a INT')
+from_json(cast(null as string), 'a INT')
+from_json('{"a":[1,{"b":2.50}],"B":"2020-01-02","c":{"k":"x"}}', 'a STRING, `B` DATE, c STRUCT<k: INT>').c.k
+from_json('[{"a":1},{"a":"x","b":true}]', 'ARRAY<STRUCT<a INT COMMENT "x", b: BOOLEAN NOT NULL>>',
+ map('mode', 'PERMISSIVE'))[1]
 """)
 
 QUERIES = lines(r"""
@@ -234,6 +253,13 @@ select r, e, f from v lateral view explode(aa) q as e lateral view explode(e) w 
 select explode_outer(cast(null as array<int>)) as e
 select explode(map('a', 1)), 5
 select inline(array(struct(1, 'a'), null, struct(2, 'b')))
+select r, q.c0, q.c1 from v lateral view json_tuple(to_json(st), 'x', 'Y') q
+select r, a, b from v lateral view outer json_tuple(s, 'a', s) q as a, b
+select json_tuple(to_json(struct(ms, s)), 'ms', 's'), r from v
+select json_tuple('{"a":1.50}', 'a') as a
+select r, k, w from v lateral view stack(2, 'a', ai, s, null) q as k, w
+select stack(2, r, s, 5), st.x from v
+select stack(3, 1, null, 2, null, null, 1.5) as (a, b)
 select ai, count(*) from v group by ai
 select x, max(r) from v group by x
 select distinct ai, st from v
@@ -267,6 +293,11 @@ select map(1, 2) as m, array(struct(1 as a)) as n
 """)
 
 FAILING = lines(r"""
+select to_json(r) from v
+select from_json(r, 'a int') from v
+select json_tuple(r, 'a') from v
+select stack(2, r, s) from v
+select 1 + json_tuple(s, 'a') from v
 select map('a', 1, 'a', 2)
 select map_from_arrays(array(1, 1), array(1, 2))
 select map_from_entries(array(struct(1, 2), struct(1, 3)))

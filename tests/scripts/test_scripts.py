@@ -16,6 +16,8 @@ from rewriter.errors import Error
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import EngineQuery
 from rewriter.exec.spark.engine import SparkEngine
+from rewriter.exec.spark_functions import is_function
+from rewriter.exec.translate.function_support import runs_on_duckdb
 from rewriter.grammar.lexer import split_statements
 from rewriter.runtime.text_variables import mask_references
 from rewriter.session import Session
@@ -204,3 +206,28 @@ def test_each_difference_names_a_script_and_an_engine() -> None:
     assert {entry.engine for entry in differences()} == {"duckdb", "spark", "plain"}
     places = [(entry.script, entry.line, entry.engine) for entry in differences()]
     assert len(places) == len(set(places))
+
+
+#: A comment or a string, or the name of a call.
+_CALL = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\b([a-z_]\w*)\s*\(", re.DOTALL)
+_WORKLOADS = HERE.parents[1] / "benchmarks" / "workloads"
+
+
+def test_duckdb_runs_the_functions_of_the_scripts() -> None:
+    """DuckDB has at least 95 % of the functions that occur in the scripts and the workloads."""
+    files = [*HERE.glob("*.sql"), *_WORKLOADS.glob("*.sql")]
+    calls = {match[1] for file in files for match in _CALL.finditer(file.read_text(encoding="utf-8").lower())}
+    # The clause FILTER (…), and a table function.
+    names = {name for name in calls - {None, "filter", "range"} if is_function(str(name))}
+    absent = sorted(str(name) for name in names if not runs_on_duckdb(str(name)))
+    assert len(names) > 140
+    assert len(absent) <= 0.05 * len(names), absent
+
+
+def test_duckdb_refuses_few_statements() -> None:
+    """DuckDB alone refuses at most 1 % of the statements of the scripts, and in all at most 2 %."""
+    count = sum(len(statements(script)) for script in SCRIPTS)
+    on_spark = {(entry.script, entry.line) for entry in differences() if entry.engine == "spark"}
+    on_duckdb = [(entry.script, entry.line) for entry in differences() if entry.engine == "duckdb"]
+    assert len([place for place in on_duckdb if place not in on_spark]) <= 0.01 * count
+    assert len(on_duckdb) <= 0.02 * count

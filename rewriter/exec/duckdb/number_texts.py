@@ -37,6 +37,16 @@ def float_texts(column: Any) -> Any:
     return _texts(column, _float_digits)
 
 
+def double_text(value: float) -> str:
+    """Returns the text of a DOUBLE, as ``double_texts``."""
+    return _text(value, _double_digits)
+
+
+def float_text(value: float) -> str:
+    """Returns the text of a FLOAT, as ``double_texts``."""
+    return _text(value, _float_digits)
+
+
 def _texts(column: Any, digits_of: Any) -> Any:
     import pyarrow as pa
 

@@ -13,12 +13,15 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.duckdb.hash_functions import HASH_FUNCTIONS
+from rewriter.exec.duckdb.json_reader import json_tuples, json_values
+from rewriter.exec.duckdb.json_writer import json_texts
 from rewriter.exec.duckdb.number_texts import double_texts, float_texts
 from rewriter.exec.duckdb.own_decimals import decimal_columns
 from rewriter.exec.duckdb.text_functions import OWN_TEXT_FUNCTIONS
 from rewriter.exec.sql_types import duckdb_type
 from rewriter.exec.translate.decimals import DecimalOperation, decimal_function
 from rewriter.exec.translate.duckdb_macros import macros
+from rewriter.exec.translate.json_functions import json_function
 
 if TYPE_CHECKING:
     import duckdb
@@ -71,10 +74,20 @@ _Definition = tuple[Callable[..., _Column], tuple[str, ...], str]
 def _definition(name: str) -> _Definition | None:
     decimals = decimal_function(name)
     if decimals is None:
-        return _FUNCTIONS.get(name)
+        return _json_definition(name) or _FUNCTIONS.get(name)
     is_whole = decimals.operation is DecimalOperation.WHOLE_QUOTIENT
     returned = "BIGINT" if is_whole else duckdb_type(decimals.type)
     return decimal_columns(decimals), tuple(map(duckdb_type, decimals.argument_types)), returned
+
+
+def _json_definition(name: str) -> _Definition | None:
+    function = json_function(name)
+    if function is None:
+        return None
+    type_ = duckdb_type(function.type)
+    if function.reads:
+        return json_values(function.type), ("VARCHAR",), type_
+    return json_texts(function.type, function.keeps_nulls), (type_,), "VARCHAR"
 
 
 # Theta sketches by Apache DataSketches. A function takes columns and returns a column, by 2,048 rows. Its modules are
@@ -239,5 +252,6 @@ _FUNCTIONS: dict[str, _Definition] = {
     **OWN_TEXT_FUNCTIONS,
     "rw_other_double_text": (double_texts, ("DOUBLE",), "VARCHAR"),
     "rw_other_float_text": (float_texts, ("FLOAT",), "VARCHAR"),
+    "rw_json_tuple": (json_tuples, ("VARCHAR", "VARCHAR[]"), "VARCHAR[]"),
     "rw_theta_estimate": (_estimate, ("BLOB",), "BIGINT"),
 }

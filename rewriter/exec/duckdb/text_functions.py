@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import binascii
 import hashlib
 import re
+import unicodedata
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import quote_plus, unquote_to_bytes
 
 #: A column of Arrow.
 _Column = Any
@@ -27,6 +29,11 @@ _URL = re.compile(
     rf"(?:\?(?P<query>(?:{_CHARACTERS[:-1]}|\?)*))?(?:#(?P<ref>(?:{_CHARACTERS[:-1]}|\?)*))?",
     re.ASCII,
 )
+_OTHER_BASE64 = re.compile("[^A-Za-z0-9+/=]+")
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?")
+_ESCAPE = re.compile("%(.{0,2})", re.DOTALL)
+#: The kinds of characters that MASK replaces, by their general categories.
+_MASKED = ("Lu", "Ll", "Nd")
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
@@ -120,6 +127,68 @@ def _url_encoded(text: str) -> str:
     return quote_plus(text, safe="*").replace("~", "%7E")
 
 
+def _url_decoded(text: str) -> str:
+    for match in _ESCAPE.finditer(text):
+        if re.fullmatch("[0-9A-Fa-f]{2}", match[1]) is None:
+            # Java reads the two characters as a number, which may have a sign or digits of other alphabets.
+            if len(match[1]) == 2 and (not match[1].isascii() or match[1][0] in "+-"):
+                raise ValueError(f"[DUCKDB_UNSUPPORTED] URL_DECODE of the text '{text}' is not supported on DuckDB.")
+            raise ValueError(f"[CANNOT_DECODE_URL] The text {text} cannot be decoded as a part of a URL.")
+    return _decoded(unquote_to_bytes(text.replace("+", " ")))
+
+
+def _decoded(value: bytes) -> str:
+    """Returns the text of bytes. Spark keeps those that are not UTF-8, or replaces some of them."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        shown = value[:50].hex().upper()
+        raise ValueError(
+            f"[DUCKDB_UNSUPPORTED] The bytes {shown}, which are not UTF-8, as a text are not supported on DuckDB."
+        ) from None
+
+
+def _from_base64(text: str) -> bytes:
+    """Returns the bytes of a text of Base64. Other characters are passed over, and padding may lack."""
+    digits = _OTHER_BASE64.sub("", text)
+    if not _BASE64.fullmatch(digits):
+        raise ValueError(f"[DUCKDB_UNSUPPORTED] UNBASE64 of the text '{text}' is not supported on DuckDB.")
+    return binascii.a2b_base64(digits.rstrip("=") + "=" * (-len(digits.rstrip("=")) % 4))
+
+
+def _luhn_check(text: str) -> bool:
+    """Tests the check digit of a number, by the formula of Luhn."""
+    if not re.fullmatch("[0-9]+", text, re.ASCII):
+        if text and all(character.isdecimal() for character in text):
+            raise ValueError(f"[DUCKDB_UNSUPPORTED] LUHN_CHECK of the text '{text}' is not supported on DuckDB.")
+        return False
+    digits = [int(digit) for digit in reversed(text)]
+    return (sum(digits[::2]) + sum(digit * 2 - 9 * (digit > 4) for digit in digits[1::2])) % 10 == 0
+
+
+def _masked(text: str, masks: str) -> str:
+    """Replaces letters and digits. ``masks`` has the characters for upper-case and lower-case letters, digits and other
+    characters; that of U+0000 stands for no replacement.
+    """
+    return "".join(_mask(character, masks) for character in text)
+
+
+def _mask(character: str, masks: str) -> str:
+    kind = unicodedata.category(character)
+    # Releases of Java know letters of different releases of Unicode.
+    if kind == "Cn" or (kind in _MASKED and unicodedata.ucd_3_2_0.category(character) != kind):
+        raise ValueError(f"[DUCKDB_UNSUPPORTED] MASK of the character '{character}' is not supported on DuckDB.")
+    mask = masks[_MASKED.index(kind)] if kind in _MASKED else masks[3]
+    return character if mask == "\0" else mask
+
+
+def _integer_bytes(digits: str) -> bytes:
+    """Returns the fewest bytes of a whole number with its sign, the highest one first."""
+    number = int(digits)
+    size = number if number >= 0 else ~number
+    return number.to_bytes(size.bit_length() // 8 + 1, "big", signed=True)
+
+
 def _url_part(url: str, part: str) -> str | None:
     match = _URL.fullmatch(url)
     if match is None:
@@ -151,6 +220,12 @@ OWN_TEXT_FUNCTIONS: dict[str, tuple[Callable[..., _Column], tuple[str, ...], str
         ("rw_sha2", _sha2, ("BLOB", "INTEGER"), "VARCHAR", "string"),
         ("rw_unhex", _unhex, ("VARCHAR",), "BLOB", "binary"),
         ("rw_url_encoded", _url_encoded, ("VARCHAR",), "VARCHAR", "string"),
+        ("rw_url_decoded", _url_decoded, ("VARCHAR",), "VARCHAR", "string"),
+        ("rw_decoded", _decoded, ("BLOB",), "VARCHAR", "string"),
+        ("rw_from_base64", _from_base64, ("VARCHAR",), "BLOB", "binary"),
+        ("rw_luhn_check", _luhn_check, ("VARCHAR",), "BOOLEAN", "bool"),
+        ("rw_masked", _masked, ("VARCHAR", "VARCHAR"), "VARCHAR", "string"),
+        ("rw_integer_bytes", _integer_bytes, ("VARCHAR",), "BLOB", "binary"),
         ("rw_url_part", _url_part, ("VARCHAR", "VARCHAR"), "VARCHAR", "string"),
         ("rw_url_value", _url_value, ("VARCHAR", "VARCHAR", "VARCHAR"), "VARCHAR", "string"),
     )

@@ -92,6 +92,15 @@ def cast(sql: str, source: SqlType, target: SqlType, tolerant: bool = False) -> 
     return _numeric(sql, source, target, keyword, direct)
 
 
+def cast_of_bytes(sql: str, source: SqlType, target: SqlType) -> str | None:
+    """Returns the SQL of a typed ``CAST`` between STRING and BINARY; ``None`` for other types. Where one of them stands
+    in place of the other, Spark has other rules.
+    """
+    if source == STRING and target == BINARY:
+        return f"encode({sql})"
+    return f"rw_decoded({sql})" if source == BINARY and target == STRING else None
+
+
 def _nested(sql: str, source: SqlType, target: SqlType, tolerant: bool) -> str | None:
     """Returns an array, a map or a struct as another one of its kind. Fields are assigned by their places."""
     # Keys that become equal, and values that become NULL, have rules of their own.
@@ -253,10 +262,11 @@ def _from_string(sql: str, target: SqlType, tolerant: bool) -> str | None:
 
 
 _CAST_TYPES = (
-    *map(SqlType, ("boolean", *INTEGERS, "float", "double", "string", "date", "timestamp")),
+    *map(SqlType, ("boolean", *INTEGERS, "float", "double", "string", "date", "timestamp", "binary")),
     decimal(10, 2),
 )
 _REMARKS = {
+    ("binary", "string"): "bytes that are not UTF-8, when they occur",
     ("string", "decimal"): "exponents",
     ("double", "decimal"): "DECIMAL(38,38); from 2^53 on, when it occurs",
     ("float", "decimal"): "DECIMAL(38,38); from 2^53 on, when it occurs",
@@ -283,7 +293,8 @@ def _entries() -> dict[tuple[str, str, bool], Entry]:
     for tolerant in (False, True):
         for source in _CAST_TYPES:
             for target in _CAST_TYPES:
-                if source.name != target.name and cast("x", source, target, tolerant) is not None:
+                sql = cast("x", source, target, tolerant) or cast_of_bytes("x", source, target)
+                if source.name != target.name and sql is not None:
                     form = f"{'TRY_CAST' if tolerant else 'CAST'}({source.name} AS {target.name})"
                     remark = _REMARKS.get((source.name, target.name), "")
                     casts[source.name, target.name, tolerant] = Entry("Casts", form, remark)

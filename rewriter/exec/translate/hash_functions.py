@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rewriter.exec.sql_types import BIGINT, BINARY, BOOLEAN, DATE, INT, STRING, TIMESTAMP, VOID, SqlType
@@ -25,36 +26,56 @@ def _hash(macro: str, type_: SqlType) -> Translation:
         for argument in e.arguments(node, 1, _MOST_COLUMNS):
             value = e.translate(argument, scope)
             names.append(value.name)
-            if value.type == VOID:
-                continue
-            hashed = _hashed_value(value)
+            hashed = _hashed(macro, value.sql, value.type, sql)
             if hashed is None:
                 e.refuse(node, f"{str(e.text.called(node)).upper()} of {value.type}")
-            kind, hashed_sql = hashed
-            sql = f"{macro}_of_{kind}({hashed_sql}, {sql})"
+            sql = hashed
         return Typed(sql, type_, call(str(e.text.called(node)), *names))
 
     return translate
 
 
-def _hashed_value(value: Typed) -> tuple[str, str] | None:
-    """Returns the kind of a value that is hashed, and its SQL; ``None`` for a type that DuckDB does not hash."""
-    if (value.type.is_integer and value.type != BIGINT) or value.type == BOOLEAN:
-        return "ints", plain_cast(value.sql, INT)
-    if value.type == BIGINT:
-        return "longs", value.sql
-    if value.type == DATE:
-        return "ints", plain_cast(f"{value.sql} - DATE '1970-01-01'", INT)
-    if value.type == TIMESTAMP:
-        return "longs", f"epoch_us({value.sql})"
-    if value.type.is_floating:
-        return f"{value.type.name}s", value.sql
-    if value.type == STRING:
-        return "bytes", f"encode({value.sql})"
-    if value.type == BINARY:
-        return "bytes", value.sql
-    if value.type.is_decimal and value.type.precision <= _MOST_DIGITS:
-        return "longs", plain_cast(f"rw_unscaled({value.sql})", BIGINT)
+def _hashed(macro: str, sql: str, type_: SqlType, seed: str) -> str | None:
+    """Returns SQL for the hash of a value; ``None`` for a type that DuckDB does not hash. The hash of each element of
+    an array is the seed of the next one.
+    """
+    if type_ == VOID:
+        return seed
+    if type_.element is not None:
+        element = f"h{_depth(type_)}"
+        hashed = _hashed(macro, element, type_.element, f"{element}a")
+        if hashed is None:
+            return None
+        elements = f"coalesce({sql}, {plain_cast('[]', type_)})"
+        return f"list_reduce({elements}, lambda {element}a, {element}: {hashed}, {seed})"
+    hashed_value = _hashed_value(sql, type_)
+    return None if hashed_value is None else f"{macro}_of_{hashed_value[0]}({hashed_value[1]}, {seed})"
+
+
+def _depth(type_: SqlType) -> int:
+    return 0 if type_.element is None else 1 + _depth(type_.element)
+
+
+def _hashed_value(sql: str, type_: SqlType) -> tuple[str, str] | None:
+    """Returns the kind of a scalar that is hashed, and its SQL; ``None`` for a type that DuckDB does not hash."""
+    if (type_.is_integer and type_ != BIGINT) or type_ == BOOLEAN:
+        return "ints", plain_cast(sql, INT)
+    if type_ == BIGINT:
+        return "longs", sql
+    if type_ == DATE:
+        return "ints", plain_cast(f"{sql} - DATE '1970-01-01'", INT)
+    if type_ == TIMESTAMP:
+        return "longs", f"epoch_us({sql})"
+    if type_.is_floating:
+        return f"{type_.name}s", sql
+    if type_ == STRING:
+        return "bytes", f"encode({sql})"
+    if type_ == BINARY:
+        return "bytes", sql
+    if type_.is_decimal and type_.precision <= _MOST_DIGITS:
+        return "longs", plain_cast(f"rw_unscaled({sql})", BIGINT)
+    if type_.is_decimal:
+        return "bytes", f"rw_integer_bytes({plain_cast(f'rw_unscaled({sql})', STRING)})"
     return None
 
 
@@ -101,6 +122,26 @@ def _parse_url(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(sql, STRING, call("parse_url", *(value.name for value in values)))
 
 
+def _mask(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """Translates ``mask(s[, upper[, lower[, digit[, other]]]])``. A replacement that is NULL replaces nothing."""
+    first, *others = e.arguments(node, 1, 5)
+    value, replacements = e.translate(first, scope), [e.translate(other, scope) for other in others]
+    masks = [*(replacement.text for replacement in replacements), *"Xxn", None][: len(others)]
+    masks += ["X", "x", "n", None][len(others) :]
+    for other, replacement in zip(others, replacements, strict=True):
+        text = replacement.text
+        if replacement.type != VOID and (text is None or len(text) != 1 or not "\0" < text < "\ud800"):
+            e.refuse(node, f"The replacement {e.text.shown(other)} in MASK")
+    names = [*(replacement.name for replacement in replacements), *["X", "x", "n", "NULL"][len(others) :]]
+    sql = f"rw_masked({e.cast(value, STRING, node)}, {_with_nul(masks)})"
+    return Typed(sql, STRING, call("mask", value.name, *names))
+
+
+def _with_nul(masks: Sequence[str | None]) -> str:
+    """Returns SQL for a text of these characters, with U+0000 in place of ``None``."""
+    return " || ".join("chr(0)" if mask is None else string_literal(mask) for mask in masks)
+
+
 def _conv(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     number, *bases = (e.translate(argument, scope) for argument in e.arguments(node, 3))
     if any(not (base.type.is_integer and base.type != BIGINT) and base.type != VOID for base in bases):
@@ -116,7 +157,7 @@ def _typeof(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 _URLS = "URLs of other parts and characters than java.net.URI certainly reads alike, when they occur"
-_REFUSED = "DECIMAL of more than 18 digits, ARRAY"
+_REFUSED = "STRUCT"
 FUNCTIONS = functions(
     "Numbers",
     ("hash(a, b, …)", _hash("rw_murmur", INT), _REFUSED),
@@ -131,5 +172,13 @@ TEXT_FUNCTIONS = functions(
     ("soundex(s)", _of_texts("rw_soundex", 1)),
     ("unhex(s)", _of_texts("rw_unhex", 1, BINARY)),
     ("url_encode(s)", _of_texts("rw_url_encoded", 1)),
+    ("url_decode(s)", _of_texts("rw_url_decoded", 1), "texts that are not UTF-8, when they occur"),
+    ("unbase64(s)", _of_texts("rw_from_base64", 1, BINARY), "texts that are not Base64, when they occur"),
+    ("luhn_check(s)", _of_texts("rw_luhn_check", 1, BOOLEAN), "digits of other alphabets, when they occur"),
+    (
+        "mask(s[, upper[, lower[, digit[, other]]]])",
+        _mask,
+        "replacements that are not literals of one character; letters of new releases of Unicode, when they occur",
+    ),
     ("parse_url(url, part[, key])", _parse_url, _URLS),
 )

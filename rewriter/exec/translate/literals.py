@@ -27,7 +27,14 @@ from rewriter.exec.sql_types import (
     parse_type,
 )
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS
-from rewriter.exec.translate.casts import assigned_literal, plain_cast, string_literal, timestamp_sql
+from rewriter.exec.translate.casts import (
+    assigned_literal,
+    cast_entry,
+    cast_of_bytes,
+    plain_cast,
+    string_literal,
+    timestamp_sql,
+)
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, functions, quoted
 from rewriter.exec.translate.extraction import field
 from rewriter.exec.translate.grouping_sets import ALL_KEYS, GROUPING_ID_COLUMN
@@ -235,7 +242,17 @@ def _cast(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         name = value.name
     elif value.name is not None:
         name = f"{'TRY_CAST' if tolerant else 'CAST'}({value.name} AS {str(target).upper()})"
-    return Typed(e.cast(value, target, node, tolerant), target, name)
+    return Typed(_converted(e, value, target, node, tolerant), target, name)
+
+
+def _converted(e: Expressions, value: Typed, target: SqlType, node: exp.Expr, tolerant: bool) -> str:
+    """Returns the SQL of a typed cast."""
+    sql = cast_of_bytes(value.sql, value.type, target)
+    entry = cast_entry(value.type, target, tolerant)
+    if sql is None or entry is None:
+        return e.cast(value, target, node, tolerant)
+    e.entries.add(entry)
+    return sql
 
 
 def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: SqlType) -> Typed:
@@ -249,7 +266,7 @@ def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: Sql
             e.construct(f"{str(target).upper()} '…'")
             sql = _instant(e, value.text or "", target, node)
             return Typed(sql, target, sql)
-        sql = e.cast(value, target, node, tolerant)
+        sql = _converted(e, value, target, node, tolerant)
         if target == TIMESTAMP and value.text is not None and has_zone(value.text):
             sql = assigned_literal(value.text, target) or sql  # All forms of zones, of which DuckDB's cast reads a few.
         # 1.5BD is the cast of a string that was not typed.

@@ -135,12 +135,23 @@ def _map_from_entries(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(plain_cast(sql, type_), type_, call("map_from_entries", value.name))
 
 
+_SPECIAL = "\\^$.|?*+()[]{}"
+
+
+def _plain_character(pattern: str | None) -> str | None:
+    """Returns the single character that a regular expression means, as ``,`` and ``\\|`` do; ``None`` for others."""
+    if pattern is not None and len(pattern) == 2 and pattern[0] == "\\" and pattern[1] in _SPECIAL:
+        return pattern[1]
+    return pattern if pattern is not None and len(pattern) == 1 and pattern not in _SPECIAL else None
+
+
 def _str_to_map(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, *others = e.arguments(node, 1, 3)
     value = e.translate(first, scope)
     separators = [e.translate(part, scope) for part in others]
-    texts = [separator.text for separator in separators] + [",", ":"][len(others) :]
-    if value.type != STRING or any(text is None or len(text) != 1 or text in "\\^$.|?*+()[]{}" for text in texts):
+    patterns = [separator.text for separator in separators] + [",", ":"][len(others) :]
+    texts = [_plain_character(pattern) for pattern in patterns]
+    if value.type != STRING or None in texts:
         e.refuse(node, f"{e.text.shown(node)}, whose separators are not single characters without a special meaning,")
     pair, key = (string_literal(str(text)) for text in texts)
     type_ = map_of(STRING, STRING)
@@ -170,5 +181,9 @@ FUNCTIONS = functions(
     ("named_struct('name', x, …)", _named_struct, "equal names"),
     ("map_from_arrays(keys, values)", _map_from_arrays, f"{_KEYS}; arrays of different lengths, when they occur"),
     ("map_from_entries(array)", _map_from_entries, _KEYS),
-    ("str_to_map(s[, pair separator[, key separator]])", _str_to_map, "separators of several characters or patterns"),
+    (
+        "str_to_map(s[, pair separator[, key separator]])",
+        _str_to_map,
+        "separators of several characters, and patterns other than `\\.`",
+    ),
 )

@@ -52,9 +52,14 @@ def _regex(e: Expressions, node: exp.Expr, pattern: exp.Expr, scope: Scope) -> t
     """Returns a pattern whose matches, not only their existence, are Java's."""
     value = e.translate(pattern, scope)
     translated = java_regex(value.text, _END) if value.text is not None else None
-    if translated is None or not replaceable(value.text or "", _name(e, node) == "regexp_replace"):
+    if translated is None or not replaceable(value.text or "", with_end=True):
         e.refuse(node, f"The regular expression {e.text.shown(pattern)} in {_name(e, node).upper()}")
     return value, translated
+
+
+def _without_line_end(value: Typed, pattern: Typed, sql: str) -> str:
+    """Returns SQL that is an error for a text that ends with a line end, before which ``$`` matches, too."""
+    return f"rw_without_line_end({value.sql}, {sql})" if "$" in str(pattern.text) else sql
 
 
 def _matched_group(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[Typed, Typed, str, int]:
@@ -72,7 +77,7 @@ def _matched_group(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[Typed,
 
 def _regexp_extract(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value, pattern, translated, group = _matched_group(e, node, scope)
-    sql = f"regexp_extract({value.sql}, {string_literal(translated)}, {group})"
+    sql = _without_line_end(value, pattern, f"regexp_extract({value.sql}, {string_literal(translated)}, {group})")
     return Typed(sql, STRING, call("regexp_extract", value.name, pattern.name, str(group)))
 
 
@@ -84,8 +89,7 @@ def _regexp_replace(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if rewritten is None:
         e.refuse(node, f"The replacement {e.text.shown(replacement)}")
     sql = f"regexp_replace({value.sql}, {string_literal(translated)}, {string_literal(rewritten)}, 'g')"
-    if "$" in str(pattern.text):
-        sql = f"rw_without_line_end({value.sql}, {sql})"
+    sql = _without_line_end(value, pattern, sql)
     return Typed(sql, STRING, call("regexp_replace", value.name, pattern.name, other.name))
 
 
@@ -94,6 +98,7 @@ def _regexp_count(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value = text(e, string, scope)
     pattern, translated = _regex(e, node, regex, scope)
     sql = f"len(regexp_extract_all({value.sql}, {string_literal(translated)}))"
+    sql = _without_line_end(value, pattern, sql)
     return Typed(plain_cast(sql, INT), INT, call("regexp_count", value.name, pattern.name))
 
 
@@ -103,6 +108,7 @@ def _regexp_substr(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     pattern, translated = _regex(e, node, regex, scope)
     # No match is empty.
     sql = f"nullif(regexp_extract({value.sql}, {string_literal(translated)}), '')"
+    sql = _without_line_end(value, pattern, sql)
     return Typed(sql, STRING, call("regexp_substr", value.name, pattern.name))
 
 
@@ -117,22 +123,24 @@ def _regexp_instr(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         f"CASE WHEN regexp_matches({value.sql}, {string_literal(translated)}) "
         f"THEN length(regexp_extract({value.sql}, {before}, 1)) + 1 WHEN {value.sql} IS NOT NULL THEN 0 END"
     )
+    sql = _without_line_end(value, pattern, sql)
     return Typed(plain_cast(sql, INT), INT, call("regexp_instr", value.name, pattern.name, "0"))
 
 
 def _regexp_extract_all(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value, pattern, translated, group = _matched_group(e, node, scope)
     sql = f"regexp_extract_all({value.sql}, {string_literal(translated)}, {group})"
+    sql = _without_line_end(value, pattern, sql)
     return Typed(sql, array_of(STRING), call("regexp_extract_all", value.name, pattern.name, str(group)))
 
 
 _SECTION = "Strings"
 _PATTERN = "patterns other than those below"
-_MATCHES = f"{_PATTERN}, $, a repeated group with a repetition in it, matches of nothing"
-_REPLACED = (
+_MATCHES = (
     f"{_PATTERN}, a repeated group with a repetition in it, matches of nothing; $ in a pattern if a text ends with a "
-    "line end, when it occurs; ${name}; a position"
+    "line end, when it occurs"
 )
+_REPLACED = f"{_MATCHES}; ${{name}}; a position"
 REGULAR_EXPRESSION_NODES: dict[type[exp.Expr] | str, Allowed] = {
     exp.RegexpLike: Allowed(_rlike, Entry(_SECTION, "s RLIKE 'regex', rlike(s, 'regex')", _PATTERN)),
 }
@@ -542,9 +550,10 @@ def _chr(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _base64(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     """Translates ``base64(s)``: lines of 76 characters."""
-    value = text(e, e.arguments(node, 1)[0], scope)
+    value = e.translate(e.arguments(node, 1)[0], scope)
+    octets = value.sql if value.type == BINARY else f"encode({e.cast(value, STRING, node)})"
     broken, line_end = string_literal("\\1\r\n"), string_literal("\r\n")
-    sql = f"rtrim(regexp_replace(to_base64(encode({value.sql})), '(.{{76}})', {broken}, 'g'), {line_end})"
+    sql = f"rtrim(regexp_replace(to_base64({octets}), '(.{{76}})', {broken}, 'g'), {line_end})"
     return Typed(sql, STRING, call("base64", value.name))
 
 

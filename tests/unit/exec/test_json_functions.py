@@ -36,3 +36,29 @@ def test_what_may_differ_is_an_error(duckdb: DuckDBEngine, text: str, path: str)
     with pytest.raises(Error) as caught:
         duckdb.execute(EngineQuery(sql)).read_all()
     assert caught.value.condition == "DUCKDB_UNSUPPORTED"
+
+
+@pytest.mark.parametrize(
+    ("text", "schema"),
+    [
+        # malformed within a value, after which Spark continues
+        ('{"a":{"x":1,y:2},"b":1}', "a STRUCT<x: INT>, b INT"),
+        ('{"b":1,"a":{"x":', "a STRUCT<x: INT>, b INT"),
+        ('{"b":1,"a":"x\ty"}', "a STRING, b INT"),
+        ('{"b":1,"a":+INF}', "a STRING, b INT"),
+        # values that no other map or text has
+        ('{"k":1,"k":2}', "MAP<STRING, INT>"),
+        ('{"a":"\\ud800"}', "a STRING"),
+        # uncertain times and numbers
+        ('{"a":"18000"}', "a DATE"),
+        ('{"a":"12:30"}', "a TIMESTAMP"),
+        ('{"a":"AP8"}', "a BINARY"),
+        ('{"a":1e999999}', "a DECIMAL(5,2)"),
+        (f'{{"a":{"[" * 600}{"]" * 600}}}', "a STRING"),
+    ],
+)
+def test_a_value_that_may_differ_is_an_error(duckdb: DuckDBEngine, text: str, schema: str) -> None:
+    query = EngineQuery(f"SELECT from_json(:text, '{schema}') AS v", (), {"text": text})
+    with pytest.raises(Error) as caught:
+        duckdb.execute(query).read_all()
+    assert caught.value.condition == "DUCKDB_UNSUPPORTED"
