@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rewriter.grammar.lexer import Token
 
 _WITH_TEXT = frozenset((*NUMBERS, DATE, TIMESTAMP))
+_SINGLE_TIMES = ({DATE}, {TIMESTAMP})
 #: The clauses in which the name of an item would stand for its text.
 _AFTER_ITEMS = ("HAVING", "QUALIFY", "LIMIT", "SORT")
 
@@ -116,13 +117,13 @@ def _meet(
         return
     target = STRING if STRING in known else "float"
     cast = [(column, block) for column, block in valued if column.type != target]
-    is_of_one_type = {column.type for column, _ in cast} <= set(INTEGERS) or (
-        target == STRING and len(others) == 1 and (len(cast) == 1 or others != {"decimal"})
-    )
+    cast_types = {column.type for column, _ in cast}
+    # Several numbers meet each other before they become texts: they have one scale then, and 0.0 is -0.0.
+    is_exact = len(cast) == 1 or (target == STRING and (cast_types <= set(INTEGERS) or cast_types in _SINGLE_TIMES))
     for column, block in cast:
         expression = column.expression
         keeps_rows = (is_lookup and block is blocks[0]) or not _uses_item(block, column, types, is_lookup=is_lookup)
-        if expression is None or not is_of_one_type or not keeps_rows:
+        if expression is None or not is_exact or not keeps_rows:
             met = "texts" if target == STRING else "FLOAT"
             label = _label(column, operator)
             found.problems[
