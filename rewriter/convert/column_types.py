@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from rewriter.convert.expressions import COMPARING, Expression, ExpressionForm
 from rewriter.convert.query_blocks import BlockRelation, ListedItem, QueryBlock, QueryBlocks
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value
+from rewriter.lazy_dataclass import dataclass
 
 #: The types of the columns of tables, both in lower case, by the table's last name.
 TableColumns = Mapping[str, Mapping[str, str | None]]
@@ -78,6 +79,8 @@ def _common_type(types: Sequence[str | None]) -> str | None:
     if len(certain) <= 1:
         return next(iter(certain), NULL)
     if certain <= set(NUMBERS):
+        if "float" in certain and certain <= {"float", *INTEGERS}:
+            return "float"
         if "double" in certain or "float" in certain:
             return "double"
         return "decimal" if "decimal" in certain else max((t for t in certain if t is not None), key=INTEGERS.index)
@@ -86,14 +89,25 @@ def _common_type(types: Sequence[str | None]) -> str | None:
     return TIMESTAMP if certain == {DATE, TIMESTAMP} else None
 
 
+@dataclass(frozen=True)
+class BlockColumn:
+    """A column that a block returns: its name and its type, each ``None`` if not certain, and its expression, ``None``
+    where the column is that of a star or of another block.
+    """
+
+    name: str | None
+    type: str | None
+    expression: Expression | None = None
+
+
 class ExpressionTypes:
     """The types of the expressions of one statement. A name is a column of what its SELECT reads."""
 
     def __init__(self, tokens: Sequence[Token], roots: Sequence[Expression], tables: TableColumns) -> None:
         self._tokens, self._tables = tokens, tables
-        self._blocks = QueryBlocks(tokens, roots)
+        self.blocks = QueryBlocks(tokens, roots)
         self._cached: dict[int, str | None] = {}
-        self._returned: dict[int, Mapping[str, str | None] | None] = {}
+        self._returned: dict[int, Sequence[BlockColumn] | None] = {}
         self._hidden = self._lambda_names()
 
     def _lambda_names(self) -> frozenset[str]:
@@ -109,51 +123,62 @@ class ExpressionTypes:
 
     def columns(self) -> Mapping[str, str | None] | None:
         """Returns the columns that the statement returns, in order; ``None`` if a name is not certain."""
-        return self._columns_of(self._blocks.whole)
+        return self._columns_by_name(self.blocks.whole)
 
-    def _columns_of(self, block: QueryBlock) -> Mapping[str, str | None] | None:
+    def _columns_by_name(self, block: QueryBlock) -> Mapping[str, str | None] | None:
+        columns = self.columns_of(block) or ()
+        types = {column.name: column.type for column in columns if column.name is not None}
+        return types if types and len(types) == len(columns) else None
+
+    def columns_of(self, block: QueryBlock) -> Sequence[BlockColumn] | None:
+        """Returns the columns that a block returns, in order; ``None`` if it is not certain how many they are."""
         key = id(block)
         if key not in self._returned:
             self._returned[key] = None
-            self._returned[key] = self._united([self._selected(block, items) for items in block.selects])
+            if block.branches:
+                self._returned[key] = self._united([self.columns_of(branch) for branch in block.branches])
+            elif len(block.selects) == 1:
+                self._returned[key] = self._selected(block, block.selects[0])
+            elif not block.selects and block.nested is not None:
+                columns = self.columns_of(block.nested)
+                self._returned[key] = columns and [BlockColumn(column.name, column.type) for column in columns]
         return self._returned[key]
 
     @staticmethod
-    def _united(lists: Sequence[Mapping[str, str | None] | None]) -> Mapping[str, str | None] | None:
-        """Returns the columns of a union: the names of the first list; a type that differs is not certain."""
-        first = lists[0] if lists else None
-        if first is None or any(other is None or len(other) != len(first) for other in lists):
+    def _united(branches: Sequence[Sequence[BlockColumn] | None]) -> Sequence[BlockColumn] | None:
+        """Returns the columns of a set operation: they have the names of the first branch."""
+        certain = [columns for columns in branches if columns is not None]
+        if len({len(columns) for columns in certain}) != 1 or len(certain) != len(branches):
             return None
-        by_column = zip(*(other.values() for other in lists if other is not None), strict=True)
-        certain = [{type_ for type_ in types if type_ != NULL} for types in by_column]
-        return {
-            name: (types.pop() if types else NULL) if len(types) <= 1 else None
-            for name, types in zip(first, certain, strict=True)
-        }
+        by_column = zip(*certain, strict=True)
+        return [
+            BlockColumn(columns[0].name, _common_type([column.type for column in columns])) for columns in by_column
+        ]
 
-    def _selected(self, block: QueryBlock, items: Sequence[ListedItem]) -> Mapping[str, str | None] | None:
-        columns: dict[str, str | None] = {}
+    def _selected(self, block: QueryBlock, items: Sequence[ListedItem]) -> Sequence[BlockColumn] | None:
+        columns: list[BlockColumn] = []
         for item in items:
-            if item.is_star:
-                read = [self._relation_columns(relation) for relation in block.relations]
-                for relation in read:
-                    if relation is None or relation.keys() & columns.keys():
-                        return None
-                    columns |= relation
-                continue
-            if item.name is None or item.name in columns:
+            if item.is_several:
                 return None
-            columns[item.name] = None if item.expression is None else self.type_of(item.expression)
+            if not item.is_star:
+                type_ = None if item.expression is None else self.type_of(item.expression)
+                columns.append(BlockColumn(item.name, type_, item.expression))
+                continue
+            for relation in block.relations:
+                read = self.relation_columns(relation)
+                if read is None or read.keys() & {column.name for column in columns}:
+                    return None
+                columns += [BlockColumn(name, type_) for name, type_ in read.items()]
         return columns
 
-    def _relation_columns(self, relation: BlockRelation) -> Mapping[str, str | None] | None:
+    def relation_columns(self, relation: BlockRelation) -> Mapping[str, str | None] | None:
         """Returns the columns of a relation; ``None`` if they are not known."""
         if relation.generated:
             return self._generated(relation)
         if relation.is_renamed:
             return None
         if relation.block is not None:
-            return self._columns_of(relation.block)
+            return self._columns_by_name(relation.block)
         return None if relation.name is None else self._tables.get(relation.name)
 
     def _generated(self, relation: BlockRelation) -> Mapping[str, str | None]:
@@ -201,7 +226,7 @@ class ExpressionTypes:
                 return self._scalar_subquery(expression)
 
     def _scalar_subquery(self, expression: Expression) -> str | None:
-        block = self._blocks.at(expression.first)
+        block = self.blocks.at(expression.first)
         if block is None or block.end != expression.last:
             return None
         items = [item for select in block.selects for item in select]
@@ -231,9 +256,9 @@ class ExpressionTypes:
             return DATE if name == "current_date" else TIMESTAMP
         if name in self._hidden:
             return None
-        block: QueryBlock | None = self._blocks.around(expression.first)
+        block: QueryBlock | None = self.blocks.around(expression.first)
         while block is not None:
-            relations = [self._relation_columns(relation) for relation in block.relations]
+            relations = [self.relation_columns(relation) for relation in block.relations]
             if any(relation is None for relation in relations):
                 return None
             types = {relation[name] for relation in relations if relation is not None and name in relation}

@@ -8,7 +8,7 @@ them on Spark. What depends on a type that is not known is not changed, and repo
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 
 from rewriter.convert.column_types import (
@@ -24,6 +24,7 @@ from rewriter.convert.column_types import (
 )
 from rewriter.convert.comments import inline_comment
 from rewriter.convert.expressions import COMPARING, Expression, ExpressionForm, all_parts
+from rewriter.convert.meeting_columns import meeting_columns
 from rewriter.grammar.lexer import Token, TokenKind, string_value
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.item_names import certain_item_name
@@ -45,7 +46,7 @@ _UNIX_TIMES = ("unix_timestamp", "to_unix_timestamp")
 #: The arguments that a call casts from text: the name of the call, the indexes of the arguments, and the type.
 _TIME_ARGUMENTS = {
     **dict.fromkeys("date_add date_sub last_day next_day add_months trunc year quarter month day dayofmonth dayofweek "
-                    "weekday dayofyear weekofyear".split(), ((0,), "DATE")),
+                    "weekday dayofyear weekofyear dayname monthname".split(), ((0,), "DATE")),
     "datediff": ((0, 1), "DATE"),
     "date_diff": ((0, 1), "DATE"),
     **dict.fromkeys("hour minute second date_format from_utc_timestamp to_utc_timestamp".split(), ((0,), "TIMESTAMP")),
@@ -54,8 +55,17 @@ _TIME_ARGUMENTS = {
 }  # fmt: skip
 _NUMBER_CALLS = frozenset(
     "abs round bround sqrt cbrt exp ln log10 log2 floor ceil ceiling sum avg mean stddev stddev_pop stddev_samp "
-    "variance var_pop var_samp sin cos tan degrees radians".split()
+    "variance var_pop var_samp sin cos tan degrees radians std skewness kurtosis percentile signum sign "
+    "log1p expm1 asin acos atan sinh cosh tanh cot".split()
 )
+#: The calls whose arguments all become DOUBLE.
+_NUMBERS_CALLS = frozenset("pow power log atan2 hypot corr covar_pop covar_samp".split())
+#: The arguments that a call casts from text to an integer: their indexes, and the type.
+_INTEGER_ARGUMENTS = {
+    **dict.fromkeys(("substr", "substring"), ((1, 2), "int")),
+    **dict.fromkeys(("repeat", "lpad", "rpad", "left", "right"), ((1,), "int")),
+    "space": ((0,), "int"), "factorial": ((0,), "int"), "bin": ((0,), "bigint"),
+}  # fmt: skip
 #: The calls that return one of some arguments: the index of the first of these.
 _CHOOSING = {
     "coalesce": 0, "nvl": 0, "ifnull": 0, "if": 1, "iff": 1, "nvl2": 1, "array": 0, "greatest": 0, "least": 0
@@ -98,8 +108,10 @@ class LenientText:
         self._lists = ListItems(tokens)
         self._keeps_names = keeps_names
         self.changes = 0
-        self.unknown: dict[str, None] = {}
-        self.problems: dict[str, None] = {}
+        meeting = meeting_columns(tokens, types, is_hive=is_hive)
+        self._casts, self._nameless = meeting.casts, meeting.nameless
+        self.unknown = meeting.unknown
+        self.problems = meeting.problems
         parts, position = [], 0
         for root in roots:
             start, end = tokens[root.first].start, tokens[root.last].end
@@ -114,7 +126,9 @@ class LenientText:
         """Returns an expression with all changes in it, and its name if it would lose it."""
         before = self.changes
         text = self._changed(expression)
-        if self.changes > before and self._is_item(expression):
+        if id(expression) in self._casts:
+            text = self._as_cast(expression, text, self._casts[id(expression)])
+        if self.changes > before and id(expression) not in self._nameless and self._is_item(expression):
             text += self._alias(expression)
         return text
 
@@ -338,12 +352,32 @@ class LenientText:
         if name in _TOLERANT and not (name in _READ_TIMES and (is_time or self._is_whole_date(arguments))):
             kept = self._between(expression.at, expression.last, expression.parts)
             return self._replaced(f"{_TOLERANT[name]}{kept}", f"was {name}: an error is NULL")
-        if name == "mod" and len(arguments) == 2 and self._can_be_zero(arguments[1]):
+        if name in ("mod", "pmod") and len(arguments) == 2:
             written = [self._as_double(argument) for argument in arguments]
-            return self._replaced(f"try_mod({written[0]}, {written[1]})", "was mod: NULL if the divisor is 0")
-        if name == "pmod" and len(arguments) == 2 and self._can_be_zero(arguments[1]):
-            written = [self._as_double(argument) for argument in arguments]
+            if not self._can_be_zero(arguments[1]):
+                return self._spliced(expression, written)
+            if name == "mod":
+                return self._replaced(f"try_mod({written[0]}, {written[1]})", "was mod: NULL if the divisor is 0")
             return self._replaced(f"pmod({written[0]}, NULLIF({written[1]}, 0))", "NULL if the divisor is 0")
+        if name in _NUMBERS_CALLS:
+            return self._spliced(expression, [self._as_double(argument) for argument in arguments])
+        if name in _INTEGER_ARGUMENTS:
+            indexes, target = _INTEGER_ARGUMENTS[name]
+            return self._spliced(
+                expression,
+                [self._as_type(argument, target) if i in indexes and self._types.type_of(argument) == STRING
+                 else self._written(argument) for i, argument in enumerate(arguments)],
+            )  # fmt: skip
+        if name == "nullif" and len(arguments) == 2:
+            return self._null_if(expression)
+        if name == "map":
+            keys, values = arguments[::2], arguments[1::2]
+            return self._with_casts(expression, self._casts_of(expression, keys) | self._casts_of(expression, values))
+        if name in ("lag", "lead") and len(arguments) == 3:
+            type_ = self._types.type_of(arguments[0])
+            if type_ in (*NUMBERS, DATE, TIMESTAMP) and self._types.type_of(arguments[2]) == STRING:
+                default = self._as_type(arguments[2], str(type_))
+                return self._spliced(expression, [*map(self._written, arguments[:2]), default])
         if name in _CHOOSING:
             return self._chosen(expression, arguments[_CHOOSING[name] :])
         if name in _TIME_ARGUMENTS:
@@ -386,35 +420,64 @@ class LenientText:
         """Returns an expression whose values get one type: texts and numbers become texts without ANSI mode, and
         numbers with it.
         """
+        return self._with_casts(expression, self._casts_of(expression, values))
+
+    def _casts_of(self, expression: Expression, values: Sequence[Expression]) -> dict[int, str]:
+        """Returns the types to which values, by their ids, are cast so that all have one type."""
         types = [self._types.type_of(value) for value in values]
         numeric_text = any(self._is_number(value) for value in values)
         if None in types and (set(types) & set(NUMBERS) or numeric_text) and set(types) - {None, NULL}:
             self._note_unknown(*(value for value, type_ in zip(values, types, strict=True) if type_ is None))
-            return self._kept(expression)
+            return {}
         others = {type_ for type_ in types if type_ not in (STRING, NULL, None)}
         if STRING not in types or not others:
-            return self._kept(expression)
+            return self._float_casts(values)
         if others & {BOOLEAN} or any("<" in str(type_) for type_ in others):
-            return self._kept(expression)
+            return {}
         texts = [value for value, type_ in zip(values, types, strict=True) if type_ == STRING]
         if expression.form is ExpressionForm.IN and self._is_hive and others & set(NUMBERS):
             self.problems["IN compares a text with numbers, in Hive by their values: cast the text"] = None
-            return self._kept(expression)
+            return {}
         if expression.form is ExpressionForm.IN and others == {DATE} and all(map(self._is_date, texts)):
-            return self._kept(expression)
-        typed = {id(value): type_ for value, type_ in zip(values, types, strict=True)}
-        return self._spliced(
-            expression,
-            [self._as_text(operand) if typed.get(id(operand)) in others else self._written(operand)
-             for operand in expression.operands],
-        )  # fmt: skip
+            return {}
+        return {id(value): STRING for value, type_ in zip(values, types, strict=True) if type_ in others}
 
-    def _as_text(self, operand: Expression) -> str:
+    def _float_casts(self, values: Sequence[Expression]) -> dict[int, str]:
+        """Returns the casts of integers beside FLOAT: both are FLOAT without ANSI mode, and DOUBLE with it."""
+        types = [self._types.type_of(value) for value in values]
+        if "float" not in types or not set(types) <= {"float", NULL, *INTEGERS}:
+            return {}
+        return {id(value): "float" for value, type_ in zip(values, types, strict=True) if type_ in INTEGERS}
+
+    def _with_casts(self, expression: Expression, casts: Mapping[int, str]) -> str:
+        """Returns an expression some operands of which are cast."""
+        if not casts:
+            return self._kept(expression)
+        return self._spliced(expression, [self._operand(operand, casts) for operand in expression.operands])
+
+    def _operand(self, operand: Expression, casts: Mapping[int, str]) -> str:
+        written = self._written(operand)
+        target = casts.get(id(operand))
+        return written if target is None else self._as_cast(operand, written, target)
+
+    def _null_if(self, expression: Expression) -> str:
+        """Returns ``nullif(a, b)``, which compares as ``=`` does, and returns a value of the type of ``a``."""
+        first, second = expression.operands
+        types = [self._types.type_of(operand) for operand in expression.operands]
+        if types[0] == STRING and types[1] in (*NUMBERS, DATE, TIMESTAMP):
+            self.problems["nullif compares a text with a value that is none: cast the value to STRING"] = None
+        if types[1] == STRING and types[0] in (*NUMBERS, DATE, TIMESTAMP):
+            return self._spliced(expression, [self._written(first), self._as_type(second, str(types[0]))])
+        return self._kept(expression)
+
+    def _as_cast(self, operand: Expression, written: str, target: str) -> str:
+        if target == "float":
+            return self._replaced(f"CAST({written} AS FLOAT)", "an integer beside FLOAT is FLOAT")
         typed = self._typed(operand.first, operand.last)
         reason = "texts and numbers are compared, or chosen, as texts"
         if operand.form is ExpressionForm.LITERAL and typed.isascii() and typed.isdigit() and str(int(typed)) == typed:
             return self._replaced(f"'{typed}'", reason)
-        return self._replaced(f"CAST({self._written(operand)} AS STRING)", reason)
+        return self._replaced(f"CAST({written} AS STRING)", reason)
 
     def _check_simple_case(self, expression: Expression) -> None:
         """Reports CASE s WHEN 1: the text and the number are compared as texts without ANSI mode."""
@@ -453,7 +516,11 @@ class LenientText:
             return self._kept(expression)
         if operator != "/" and None in types and set(types) & {*NUMBERS, STRING}:
             self._note_unknown(*(operand for operand, t in zip((left, right), types, strict=True) if t is None))
-        first, second = self._as_double(left), self._as_double(right)
+        casts = self._float_casts((left, right)) if operator in ("+", "-", "*", "%") else {}
+        first, second = (
+            self._operand(operand, casts) if id(operand) in casts else self._as_double(operand)
+            for operand in (left, right)
+        )
         if operator in ("+", "-", "*") or not self._can_be_zero(right):
             return self._spliced(expression, [first, second])
         gap = self._text[self._tokens[left.last].end : self._tokens[expression.at].start]
@@ -472,7 +539,8 @@ class LenientText:
             self._note_unknown(*(operand for operand, type_ in zip(operands, types, strict=True) if type_ is None))
             return [self._written(operand) for operand in operands]
         if STRING not in types or not others or any("<" in type_ for type_ in others):
-            return [self._written(operand) for operand in operands]
+            casts = {} if all(map(self._is_short, operands)) else self._float_casts(operands)
+            return [self._operand(operand, casts) for operand in operands]
         if len(set(others)) > 1:
             self.problems["BETWEEN compares a text with values of several types: cast the text"] = None
             return [self._written(operand) for operand in operands]
@@ -481,6 +549,11 @@ class LenientText:
             self._as_type(operand, target) if type_ == STRING else self._written(operand)
             for operand, type_ in zip(operands, types, strict=True)
         ]
+
+    def _is_short(self, operand: Expression) -> bool:
+        """Tests whether an operand is no integer, or one that FLOAT has exactly."""
+        typed = self._typed(operand.first, operand.last)
+        return self._types.type_of(operand) not in INTEGERS or re.fullmatch(r"-?[0-9]{1,7}", typed) is not None
 
     def _index(self, expression: Expression) -> str:
         base, index = expression.operands

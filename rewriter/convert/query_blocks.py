@@ -10,6 +10,7 @@ from rewriter.grammar.lexer import Token, TokenKind, identifier_value
 from rewriter.lazy_dataclass import dataclass
 
 _BEGINNINGS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
+_SET_OPERATORS = ("UNION", "INTERSECT", "EXCEPT", "MINUS")
 _AFTER_FROM = ("SELECT", "WHERE", "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "UNION",
                "INTERSECT", "EXCEPT", "MINUS", "WINDOW", "INSERT", "QUALIFY")  # fmt: skip
 #: The clauses in which a name stands for an item of the select list before it stands for a column.
@@ -23,12 +24,13 @@ _NO_ALIAS = (*_AFTER_FROM, "ON", "USING", "JOIN", "LEFT", "RIGHT", "FULL", "INNE
 class ListedItem:
     """An item of a select list: its name in lower case (``None`` if it is not certain) and its expression.
 
-    A star is an item without both.
+    A star is an item without both. ``is_several`` says that the number of its columns is not certain: ``t.*``.
     """
 
     name: str | None
     expression: Expression | None
     is_star: bool = False
+    is_several: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,10 @@ class BlockRelation:
 
 
 class QueryBlock:
-    """The SELECT, or the union of SELECTs, at the tokens from ``start`` up to ``end``, without those in parentheses."""
+    """The SELECT, or the set operation, at the tokens from ``start`` up to ``end``, without those in parentheses.
+
+    A set operation reads no relations itself: its ``branches`` do.
+    """
 
     def __init__(self, blocks: QueryBlocks, start: int, end: int, outer: QueryBlock | None) -> None:
         self._blocks, self.start, self.end, self.outer = blocks, start, end, outer
@@ -60,6 +65,49 @@ class QueryBlock:
             places.append(index)
             index = self._blocks.closing.get(index, index) + 1
         return places
+
+    @cached_property
+    def set_operators(self) -> tuple[int, ...]:
+        """The indexes of UNION, INTERSECT, EXCEPT and MINUS between the branches of the block."""
+        tokens = self._blocks.tokens
+        return tuple(
+            index
+            for index in self._places
+            if tokens[index].is_word(*_SET_OPERATORS)
+            and self.start < index < self.end - 1
+            and not tokens[index - 1].is_operator("*", ".")
+            and (tokens[index + 1].is_word(*_BEGINNINGS, "ALL", "DISTINCT") or tokens[index + 1].is_operator("("))
+        )
+
+    @cached_property
+    def branches(self) -> tuple[QueryBlock, ...]:
+        """The operands of the set operators of the block; none if it is one SELECT."""
+        if not self.set_operators:
+            return ()
+        tokens = self._blocks.tokens
+        starts = [index + 1 + tokens[index + 1].is_word("ALL", "DISTINCT") for index in self.set_operators]
+        bounds = zip((self.start, *starts), (*self.set_operators, self.end), strict=True)
+        return tuple(QueryBlock(self._blocks, start, end, self) for start, end in bounds)
+
+    @cached_property
+    def nested(self) -> QueryBlock | None:
+        """The block in the parentheses that are all of this one, but for what sorts and limits its rows."""
+        return self._blocks.at(self.start) if self._blocks.tokens[self.start].is_operator("(") else None
+
+    def has_word(self, *words: str) -> bool:
+        """Tests whether a word stands in the block outside of parentheses."""
+        return any(self._blocks.tokens[index].is_word(*words) for index in self._places)
+
+    @cached_property
+    def joined_names(self) -> tuple[str, ...]:
+        """The columns in the USING of the block's joins, in lower case."""
+        tokens, names = self._blocks.tokens, []
+        for index in self._places:
+            close = self._blocks.closing.get(index + 1)
+            if tokens[index].is_word("USING") and close is not None and self.has_word("JOIN"):
+                listed = tokens[index + 2 : close]
+                names += [identifier_value(token).lower() for token in listed if token.kind is not TokenKind.OPERATOR]
+        return tuple(names)
 
     @cached_property
     def expressions_of(self) -> dict[str, QueryBlock]:
@@ -88,6 +136,8 @@ class QueryBlock:
     @cached_property
     def relations(self) -> tuple[BlockRelation, ...]:
         """What FROM names, in order."""
+        if self.branches:
+            return ()
         tokens, relations = self._blocks.tokens, []
         in_from = False
         places = self._places
@@ -188,12 +238,12 @@ class QueryBlock:
     def _item(self, first: int, last: int) -> ListedItem:
         tokens, by_place = self._blocks.tokens, self._blocks.by_place
         if tokens[last].is_operator("*"):
-            return ListedItem(None, None, is_star=first == last)
+            return ListedItem(None, None, is_star=first == last, is_several=first < last)
         whole = by_place.get((first, last))
         if whole is not None:
             return ListedItem(whole.word if whole.form is ExpressionForm.NAME else None, whole)
         if tokens[last].kind not in (TokenKind.WORD, TokenKind.IDENTIFIER):
-            return ListedItem(None, None)
+            return ListedItem(None, None, is_several=tokens[last].is_operator(")"))
         end = last - 2 if tokens[last - 1].is_word("AS") else last - 1
         return ListedItem(identifier_value(tokens[last]).lower(), by_place.get((first, end)))
 
@@ -232,7 +282,8 @@ class QueryBlocks:
             self.beginning.setdefault(part.first, part)
         self.whole = QueryBlock(self, 0, len(tokens), None)
         self._by_opening: dict[int, QueryBlock] = {}
-        self._spans: list[QueryBlock] = [self.whole]
+        #: Each block, and each branch of it, before the blocks in it.
+        self.all: list[QueryBlock] = [self.whole, *self.whole.branches]
         for opening in sorted(self.closing):
             inner = opening + 1
             while inner < len(tokens) and tokens[inner].is_operator("("):
@@ -240,7 +291,7 @@ class QueryBlocks:
             if tokens[opening].is_operator("(") and inner < len(tokens) and tokens[inner].is_word(*_BEGINNINGS):
                 block = QueryBlock(self, opening + 1, self.closing[opening], self.around(opening))
                 self._by_opening[opening] = block
-                self._spans.append(block)
+                self.all += (block, *block.branches)
 
     def at(self, opening: int) -> QueryBlock | None:
         """Returns the block in the parentheses that a token opens; that of inner ones if they hold all of it."""
@@ -255,4 +306,4 @@ class QueryBlocks:
 
     def around(self, index: int) -> QueryBlock:
         """Returns the innermost block around a token."""
-        return next(block for block in reversed(self._spans) if block.start <= index < block.end)
+        return next(block for block in reversed(self.all) if block.start <= index < block.end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rewriter.convert.column_types import ExpressionTypes
+from rewriter.convert.column_types import DATE, NUMBERS, STRING, TIMESTAMP, ExpressionTypes
 from rewriter.convert.comments import inline_comment, line_comment
 from rewriter.convert.expressions import Expression, ExpressionForm, all_parts, expressions
 from rewriter.convert.lenient import LenientText
@@ -46,6 +46,10 @@ if TYPE_CHECKING:
 
 #: The most rules that change one statement, one after the other.
 _MOST_CHANGES = 50
+
+
+#: The most names that one entry of the report lists.
+_MOST_NAMES = 8
 
 
 @dataclass(frozen=True)
@@ -182,6 +186,8 @@ class _Statement:
                 types = ExpressionTypes(query, roots, {name: table.types for name, table in state.tables.items()})
                 self._check_calls(query, roots)
                 original = self.text
+                if state.is_hive and isinstance(parsed, Insert):
+                    self._check_stored_texts(parsed, query, roots, types)
                 if state.is_lenient:
                     self._convert_expressions(parsed, query, roots, types, is_hive=state.is_hive)
             except RecursionError:
@@ -210,7 +216,9 @@ class _Statement:
         if written.problems:
             self.problems += [ConversionProblem(f"{reason}.") for reason in written.problems]
         if written.unknown:
-            names = ", ".join(written.unknown)
+            listed = list(written.unknown)
+            more = f" and {len(listed) - _MOST_NAMES} more" if len(listed) > _MOST_NAMES else ""
+            names = ", ".join(listed[:_MOST_NAMES]) + more
             self.problems.append(
                 ConversionProblem(
                     f"The meaning depends on types that are not known: {names}.",
@@ -258,6 +266,33 @@ class _Statement:
 
     def _is_callable(self, name: str) -> bool:
         return name in _NO_CALLS or is_function(name) or name in self._state.functions
+
+    def _check_stored_texts(
+        self, insert: Insert, query: Sequence[Token], roots: Sequence[Expression], types: ExpressionTypes
+    ) -> None:
+        """Reports texts that an INSERT writes into columns of another type: Hive casts them, and ANSI mode refuses."""
+        table = self._state.tables.get(dotted_name(insert.table.parts))
+        if table is None or table.names is None or insert.by_name:
+            return
+        static = {item.column.lower() for item in insert.partition or () if item.value is not None}
+        names = [name.lower() for name in insert.columns or table.names if name.lower() not in static]
+        if query[0].is_word("VALUES"):
+            rows = [[types.type_of(part) for part in root.parts] for root in roots]
+        else:
+            rows = [[column.type for column in types.columns_of(types.blocks.whole) or ()]]
+        written: dict[str, str] = {}
+        for row in rows:
+            for name, type_ in zip(names, row, strict=False):
+                target = table.types.get(name)
+                if type_ == STRING and target in (*NUMBERS, DATE, TIMESTAMP):
+                    written[name] = str(target).upper()
+        for name, target in written.items():
+            self.problems.append(
+                ConversionProblem(
+                    f"INSERT writes a text into the {target} column {name}: Hive casts it, and it is refused here.",
+                    f"Write TRY_CAST(… AS {target}).",
+                )
+            )
 
     def _check_overwrite(self, insert: Insert, typed: str) -> None:
         """Spark overwrites the whole table by default, where a value of a partition is missing in the statement."""

@@ -39,6 +39,7 @@ COLUMNS = {
     "s": "STRING", "i": "INT", "l": "BIGINT", "f": "DOUBLE", "n": "DECIMAL(10,2)", "d": "DATE", "t": "TIMESTAMP",
     "b": "BOOLEAN",
 }  # fmt: skip
+_KEYED = known_table({"k": "INT", **COLUMNS}, (), True)
 #: Expressions over the columns, each with those that DuckDB refuses today.
 EXPRESSIONS = """
 CAST(s AS INT)
@@ -179,6 +180,94 @@ CASE WHEN s = 12 THEN 1 / i ELSE i / (i - 12) END
 """
 
 
+#: Queries in which columns meet in one type.
+QUERIES = """
+SELECT s FROM v UNION ALL SELECT i FROM v
+SELECT i FROM v UNION ALL SELECT s FROM v
+SELECT i + 1 AS c, k FROM v UNION SELECT s, k FROM v
+SELECT i, 7 FROM v UNION ALL SELECT s, 'x' FROM v
+SELECT f FROM v UNION ALL SELECT s FROM v
+SELECT n FROM v UNION ALL SELECT s FROM v
+SELECT d AS c FROM v UNION ALL SELECT s FROM v
+SELECT s FROM v UNION ALL SELECT t FROM v
+SELECT i FROM v UNION ALL SELECT l FROM v UNION ALL SELECT s FROM v
+SELECT s FROM v INTERSECT SELECT i FROM v
+SELECT i FROM v INTERSECT SELECT l FROM v UNION ALL SELECT s FROM v
+SELECT d FROM v UNION SELECT d FROM v UNION ALL SELECT s FROM v
+SELECT s FROM v EXCEPT SELECT i FROM v
+SELECT i FROM v EXCEPT ALL SELECT s FROM v
+SELECT s FROM v MINUS SELECT l FROM v
+WITH x AS (SELECT i AS c FROM v UNION ALL SELECT NULL) SELECT c FROM x UNION ALL SELECT s FROM v
+SELECT c, c + 1 AS e FROM (SELECT i AS c FROM v UNION ALL SELECT s FROM v)
+SELECT c = 12 AS e FROM (SELECT s AS c FROM v UNION ALL SELECT i FROM v)
+(SELECT s FROM v) UNION ALL SELECT i FROM v
+SELECT k FROM v WHERE s IN (SELECT i FROM v)
+SELECT k FROM v WHERE i IN (SELECT s FROM v)
+SELECT k FROM v WHERE s NOT IN (SELECT i FROM v WHERE i IS NOT NULL)
+SELECT k FROM v WHERE f IN (SELECT s FROM v)
+SELECT k FROM v WHERE d IN (SELECT s FROM v)
+SELECT k FROM v WHERE (s, k) IN (SELECT i, k FROM v)
+SELECT k FROM v WHERE l IN (SELECT CAST(i AS FLOAT) FROM v)
+SELECT l FROM v UNION SELECT CAST(f AS FLOAT) FROM v
+SELECT CAST(f AS FLOAT) + i AS c, l * CAST(f AS FLOAT) AS e, l % CAST(f AS FLOAT) AS g FROM v
+SELECT i / CAST(f AS FLOAT) AS c, CAST(f AS FLOAT) + n AS e, 16777217 = CAST(l AS FLOAT) + 5 AS g FROM v
+SELECT l = CAST(i AS FLOAT) AS c, 16777217 BETWEEN 16777216F AND 16777216F AS e FROM v
+SELECT coalesce(i, CAST(f AS FLOAT)) AS c, 16777217 IN (16777216F) AS e, array(16777217, 1F) AS g FROM v
+SELECT greatest(16777217, CAST(f AS FLOAT)) AS c, CASE WHEN i = 2 THEN 16777217 ELSE 1F END AS e FROM v
+SELECT DISTINCT i AS c FROM v UNION ALL SELECT s FROM v ORDER BY c
+SELECT i, count(*) AS c FROM v GROUP BY i UNION ALL SELECT s, 1 FROM v
+SELECT map(i, 1, s, 2) AS c FROM v WHERE i = 2 AND s = 'x'
+SELECT map('a', i, 'b', s) AS c FROM v
+SELECT nullif(i, s) AS c FROM v
+SELECT pmod(s, 3) AS c FROM v
+SELECT mod(s, 3) AS c FROM v
+SELECT pow(s, 2) AS c FROM v
+SELECT power(2, s) AS c FROM v
+SELECT atan2(s, 1) AS c FROM v
+SELECT signum(s) AS c FROM v
+SELECT log(s) AS c FROM v
+SELECT substr('abc', s) AS c FROM v
+SELECT repeat('a', s) AS c FROM v WHERE length(s) < 4
+SELECT percentile(s, 0.5) AS c FROM v
+SELECT corr(s, k) AS c FROM v
+SELECT dayname(s) AS c FROM v
+SELECT lag(i, 1, s) OVER (ORDER BY k) AS c FROM v
+"""
+
+#: Queries, each with a part of what is reported of it: nothing is changed in silence.
+REPORTED = {
+    "SELECT n FROM v UNION ALL SELECT n FROM v UNION ALL SELECT s FROM v": "UNION has texts and DECIMAL in n",
+    "SELECT f FROM v UNION SELECT f FROM v UNION ALL SELECT s FROM v": "UNION has texts and DOUBLE in f",
+    "SELECT i FROM v UNION SELECT l FROM v UNION ALL SELECT 1F": "UNION has FLOAT and BIGINT in l",
+    "SELECT * FROM w UNION ALL SELECT s FROM v": "not known: the columns of UNION",
+    "SELECT a FROM w UNION ALL SELECT s FROM v": "not known: a",
+    "SELECT a FROM w EXCEPT SELECT a FROM x": "not known: a",
+    "SELECT k FROM w WHERE a IN (SELECT s FROM v)": "not known: a",
+    "SELECT k FROM v WHERE s IN (SELECT a FROM w)": "not known: a",
+    "SELECT k FROM v WHERE s IN (SELECT * FROM w)": "not known: IN (SELECT …)",
+    "SELECT k FROM v WHERE s IN (SELECT i AS c FROM v ORDER BY c LIMIT 2)": "IN (SELECT …) has texts and INT in i",
+    "SELECT * FROM (SELECT s AS c FROM v) JOIN (SELECT i AS c FROM v) USING (c)": "USING has a text and a number in c",
+    "SELECT * FROM (SELECT s AS c FROM v) NATURAL JOIN (SELECT i AS c FROM v)": "NATURAL JOIN has a text and a number",
+    "SELECT k FROM v JOIN (SELECT CAST(f AS FLOAT) AS i FROM v) USING (i)": "USING has FLOAT and an integer in i",
+    "SELECT * FROM w FULL JOIN x USING (a)": "not known: a",
+    "SELECT l FROM v UNION ALL SELECT CAST(f AS FLOAT) FROM v UNION ALL SELECT f FROM v": "UNION has FLOAT and",
+    "SELECT t.* FROM v t UNION ALL SELECT t.* FROM v t": "not known: the columns of UNION",
+    "SELECT i AS c, c + 1 AS e FROM v UNION ALL SELECT s, k FROM v": "UNION has texts and INT in i",
+}
+#: Queries of which nothing is reported, and nothing changed.
+UNCHANGED = [
+    "SELECT a FROM w UNION ALL SELECT a FROM w",
+    "SELECT i FROM v UNION ALL SELECT l FROM v",
+    "SELECT s FROM v UNION ALL SELECT NULL",
+    "SELECT a FROM w UNION ALL SELECT NULL",
+    "SELECT * FROM w JOIN x USING (a)",
+    "SELECT * EXCEPT (k) FROM v",
+    "SELECT k FROM v WHERE CAST(f AS FLOAT) > 0",
+    "SELECT d FROM v UNION ALL SELECT t FROM v",
+    "SELECT k FROM v WHERE i IN (SELECT l FROM v)",
+]
+
+
 def cases() -> list[str]:
     return [line for line in EXPRESSIONS.strip().splitlines() if line]
 
@@ -189,6 +278,45 @@ def converted(expression: str) -> str:
     conversion = convert_script(f"SELECT k, {expression} FROM v", is_hive=False, is_lenient=True, tables=tables)
     assert not conversion.unconverted, conversion.unconverted
     return conversion.text
+
+
+def converted_query(query: str) -> str:
+    conversion = convert_script(query, is_hive=False, is_lenient=True, tables={"v": _KEYED})
+    assert not conversion.unconverted, conversion.unconverted
+    return conversion.text
+
+
+@pytest.mark.parametrize(("query", "reason"), REPORTED.items())
+def test_columns_that_meet_in_an_uncertain_type_are_reported(query: str, reason: str) -> None:
+    conversion = convert_script(query, is_hive=False, is_lenient=True, tables={"v": _KEYED})
+    assert reason in "".join(entry.reason for entry in conversion.unconverted)
+    assert conversion.unconverted
+
+
+#: Statements of Hive over v and the table z (a INT, d DATE), each with what is reported of them.
+OF_HIVE = {
+    "INSERT INTO z SELECT s, d FROM v": "INSERT writes a text into the INT column a",
+    "INSERT INTO z VALUES (1, NULL), (2, '2024-01-05')": "INSERT writes a text into the DATE column d",
+    "INSERT INTO z (d, a) SELECT s, i FROM v": "INSERT writes a text into the DATE column d",
+    "SELECT k FROM v WHERE s IN (SELECT i FROM v)": "IN (SELECT …) compares a text with numbers, in Hive",
+    "INSERT INTO z SELECT i, d FROM v": "",
+    "INSERT INTO z VALUES (1, NULL)": "",
+    "SELECT s FROM v UNION ALL SELECT i FROM v": "",
+    "SELECT k FROM v WHERE i IN (SELECT l FROM v)": "",
+}
+
+
+@pytest.mark.parametrize(("statement", "reason"), OF_HIVE.items())
+def test_texts_that_hive_casts_are_reported(statement: str, reason: str) -> None:
+    tables = {"v": _KEYED, "z": known_table({"a": "INT", "d": "DATE"}, (), is_of_spark=False)}
+    conversion = convert_script(statement, is_hive=True, is_lenient=True, tables=tables)
+    assert [reason in entry.reason for entry in conversion.unconverted] == ([True] if reason else [])
+
+
+@pytest.mark.parametrize("query", UNCHANGED)
+def test_columns_that_meet_in_one_type_stay(query: str) -> None:
+    conversion = convert_script(query, is_hive=False, is_lenient=True, tables={"v": _KEYED})
+    assert (conversion.text, conversion.unconverted) == (query, ())
 
 
 def _source() -> str:
@@ -234,8 +362,16 @@ def test_a_conversion_has_the_values_of_the_original(expression: str, plain: Spa
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("query", QUERIES.strip().splitlines())
+def test_a_converted_query_has_the_rows_of_the_original(query: str, plain: SparkSession) -> None:
+    expected = _returned(plain, query, is_ansi=False)
+    assert _returned(plain, converted_query(query), is_ansi=True) == expected
+
+
+@pytest.mark.spark
 def test_both_engines_agree(plain: SparkSession, duckdb: DuckDBEngine, tmp_path: Path) -> None:
     """What DuckDB runs has the same values, over a table of the same rows."""
+    statements = [*map(converted, cases()), *map(converted_query, QUERIES.strip().splitlines())]
     differences: list[tuple[str, Any]] = []
     refused = 0
     plain.conf.set("spark.sql.ansi.enabled", "true")
@@ -244,20 +380,17 @@ def test_both_engines_agree(plain: SparkSession, duckdb: DuckDBEngine, tmp_path:
         columns = ", ".join(f"{name} {type_}" for name, type_ in COLUMNS.items())
         session.execute(f"CREATE TABLE v (k INT, {columns})")
         session.append("v", frame)
-        for expression in cases():
-            sql = converted(expression)
+        for sql in statements:
             try:
                 rows = sorted(map(printed, session.execute(sql).fetch()))
             except Error as error:
                 if error.condition == "DUCKDB_UNSUPPORTED":
                     refused += 1
                 else:
-                    differences.append((expression, str(error)))
+                    differences.append((sql, str(error)))
                 continue
             _, expected = _returned(plain, sql, is_ansi=True)
             if rows != expected:
-                differences.append(
-                    (expression, [pair for pair in zip(rows, expected, strict=True) if pair[0] != pair[1]][:3])
-                )
+                differences.append((sql, [pair for pair in zip(rows, expected, strict=True) if pair[0] != pair[1]][:3]))
     assert not differences
-    assert refused < len(cases()) / 3
+    assert refused < len(statements) / 3
