@@ -129,7 +129,7 @@ def _row_column(condition: exp.Expr, text: QueryText, table: Table, shown: str) 
                 position=text.place(span) if span else None,
                 object=hidden.name,
                 hint=f"Write the rows that stay, with a condition on {hidden.transform.source}: INSERT OVERWRITE "
-                f"{table.name} SELECT * FROM {table.name} WHERE …",
+                f"{table.name} SELECT * FROM {table.name} WHERE …, while rewriter.partition_overwrite_mode is static.",
             )
         if name in data_columns and row_column is None:
             row_column = data_columns[name]

@@ -67,6 +67,9 @@ READ: dict[str, tuple[str, str, bytes, list[tuple[Any, ...]] | str]] = {
     "a mark of another encoding": (
         "encoding 'ISO-8859-1'", "s STRING, t STRING", b"\xef\xbb\xbfa,b\n", "it begins with the mark of UTF-8",
     ),
+    "blanks in quotes": (
+        "ignoreTrailingWhiteSpace 'true'", "s STRING, t STRING", b'a,b\n" ",c\n', "line 2 has blanks in quotes",
+    ),
     "a zero in quotes": ("escape '\"'", "s STRING, t STRING", b'a,b\n"a\0b",c\n', "line 2 has a zero character"),
     "a zero in a quoted line": (
         "multiLine 'true'", "s STRING, t STRING", b'a,"b\n\0"\n', "line 2 has a zero character",

@@ -273,6 +273,8 @@ class _Fields:
         if behind > end + 1 and dialect.is_hives:
             raise ValueError(f"line {number} has blanks behind a closing quote")
         text = "".join(self._parts)
+        if dialect.trims_right and text and not text.strip(_BLANKS):
+            raise ValueError(f"line {number} has blanks in quotes, which Spark cannot read without the blanks at ends")
         if dialect.escape in text or (dialect.is_hives and str(dialect.quote) in text):
             text = self._escapes.sub(_escaped, text)
         self._fields.append(text or (dialect.empty or ""))
