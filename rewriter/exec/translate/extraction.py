@@ -50,10 +50,9 @@ def field(e: Expressions, value: Typed, name: str, node: exp.Expr) -> Typed:
 def _dot(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this", "expression")
     if isinstance(node.expression, exp.Func):
-        e.text.wrong(
-            f"There is no function {e.text.shown(node).partition('(')[0].strip()}.",
-            "UNRESOLVED_ROUTINE", "42883", node,
-            hint="SHOW FUNCTIONS lists all. A temporary function has no database: write its name alone.",
+        e.text.refuse(
+            f"The function {e.text.shown(node).partition('(')[0].strip()}, which is no SQL function of the catalog,",
+            node, "SHOW FUNCTIONS lists all. A temporary function has no database: write its name alone.",
         )  # fmt: skip
     if not isinstance(node.expression, exp.Identifier):
         e.refuse(node)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.errors import EngineError, Error
+from rewriter.errors import EngineError, NotSupportedError, Error
 from rewriter.session import Session
 
 
@@ -77,11 +77,12 @@ def test_array_contains_widens_decimals(session: Session) -> None:
 def test_a_function_of_a_database_that_has_none(session: Session) -> None:
     session.execute("CREATE TEMPORARY FUNCTION tempfunc(x INT) RETURNS INT RETURN x + 1")
     assert session.execute("SELECT session.tempfunc(1), tempfunc(2)").fetch() == [(2, 3)]
-    with pytest.raises(EngineError) as caught:
+    with pytest.raises(NotSupportedError) as caught:
         session.execute("SELECT default.tempfunc(1)").fetch()
-    assert caught.value.condition == "UNRESOLVED_ROUTINE"
-    assert caught.value.sqlstate == "42883"
-    assert caught.value.message == "There is no function default.tempfunc."
+    assert caught.value.condition == "DUCKDB_UNSUPPORTED"
+    assert caught.value.message == (
+        "The function default.tempfunc, which is no SQL function of the catalog, is not supported on DuckDB."
+    )
 
 
 @pytest.mark.parametrize("text", ["2024-02-30", "2024-0x-30", "20240-01-01"])
