@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.errors import EngineError, NotSupportedError, Error
+from rewriter.errors import EngineError, Error, NotSupportedError
 from rewriter.session import Session
 
 
