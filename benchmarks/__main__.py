@@ -1,6 +1,6 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
 [statements] [certificates] [rollups] [measures] [maintain] [advice] [footers] [results] [ordered] [pages] [clusters]
-[streams] [shell] [duckdb] [spark] [metastore] [adoption] [dialect] [sinks] [peers] [stages] [workloads]``: the
+[streams] [shell] [duckdb] [spark] [metastore] [adoption] [dialect] [sinks] [peers] [stages] [workloads] [limits]``: the
 tables of ``benchmarks/README.md``.
 """
 
@@ -27,6 +27,7 @@ from benchmarks import (
     goldens,
     hive_metastore,
     inserting,
+    limits,
     lookups,
     maintain,
     measures,
@@ -83,6 +84,7 @@ GROUPS = (
     "peers",
     "stages",
     "workloads",
+    "limits",
 )
 
 
@@ -168,6 +170,8 @@ def main(
             print(wide_markdown(stages.measure(Path(folder))), flush=True)
     if not chosen or "workloads" in chosen:
         print(wide_markdown(workloads.measure(workload_scale)), flush=True)
+    if not chosen or "limits" in chosen:
+        print(wide_markdown(limits.measure()), flush=True)
     if chosen and not chosen & {"duckdb", "spark"}:
         return
     from benchmarks import flights

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import field, fields, is_dataclass
+from functools import cache
+from typing import Any
 
 from rewriter.errors import Error, InterfaceError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
@@ -122,14 +125,32 @@ class Expression:
 
 def queries_in(value: object) -> Iterator[Query]:
     """Yields the queries in a statement, or in a part of one, in order."""
-    if isinstance(value, Query):
+    return parts_in(value, (Query,))
+
+
+def parts_in(value: Any, kinds: tuple[type, ...]) -> Iterator[Any]:
+    """Yields the parts of these kinds in a statement, or in a part of one, in order. Those within them are not
+    yielded. A part that holds values alone costs about 1 µs: a statement may name 100,000 partitions.
+    """
+    if isinstance(value, kinds):
         yield value
     elif isinstance(value, tuple):
         for item in value:
-            yield from queries_in(item)
-    elif is_dataclass(value) and not isinstance(value, type):
-        for item in fields(value):
-            yield from queries_in(getattr(value, item.name))
+            yield from parts_in(item, kinds)
+    else:
+        for name in _fields_with_parts(value.__class__):
+            yield from parts_in(getattr(value, name), kinds)
+
+
+#: The type of a field that holds values, but no other part of a statement.
+_OF_VALUES = re.compile(r"(?:\b(?:str|int|bool|float|None|Span|Name|Literal|tuple)\b|[\[\], .|])*")
+
+
+@cache
+def _fields_with_parts(kind: type) -> tuple[str, ...]:
+    if not is_dataclass(kind):
+        return ()
+    return tuple(item.name for item in fields(kind) if not _OF_VALUES.fullmatch(str(item.type)))
 
 
 # Names that a program or a command line passes as text.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewriter.errors import Span
 from rewriter.grammar.families.functions import CreateFunction
@@ -12,7 +11,7 @@ from rewriter.grammar.families.multi_inserts import MultiInsert
 from rewriter.grammar.families.queries import Select
 from rewriter.grammar.families.views import AlterView, CreateView
 from rewriter.grammar.parser import parse
-from rewriter.grammar.terms import Query
+from rewriter.grammar.terms import Query, parts_in
 from rewriter.runtime.parameters import BoundText
 
 if TYPE_CHECKING:
@@ -70,21 +69,12 @@ def _queries(statement: Statement) -> Iterator[Query]:
         for insert in statement.inserts:
             gap = insert.query.span.start - source.span.end
             yield Query(source.text + " " * gap + insert.query.text, Span(source.span.start, insert.query.span.end))
-    else:
-        yield from _queries_in(statement)
-
-
-def _queries_in(value: Any) -> Iterator[Query]:
-    if isinstance(value, MultiInsert):
-        yield from _queries(value)
-    elif isinstance(value, Query):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _queries_in(item)
-    elif is_dataclass(value) and not isinstance(value, type):
-        for field in fields(value):
-            yield from _queries_in(getattr(value, field.name))
+        return
+    for part in parts_in(statement, (Query, MultiInsert)):
+        if isinstance(part, MultiInsert):
+            yield from _queries(part)
+        else:
+            yield part
 
 
 def _edits(query: Query, snapshot: Snapshot) -> list[Edit]:
