@@ -271,6 +271,8 @@ def _check_declaration(statement: _Creation, name: str) -> None:
     if statement.external and statement.location is None:
         raise ParseError(
             "CREATE EXTERNAL TABLE needs a LOCATION.",
+            condition="CREATE_EXTERNAL_TABLE_WITHOUT_LOCATION",
+            sqlstate="42601",
             position=statement.table.span,
             object=statement.table.last,
             hint="Add LOCATION 'directory', or leave EXTERNAL out.",
