@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
@@ -71,6 +72,28 @@ def test_columns_of_parquet_files(session: Session, spark: SparkEngine, tmp_path
             "TBLPROPERTIES ('rewriter.shared_location' = 'true')"
         )
         assert described(session, name) == described(session)
+
+
+def test_columns_of_summary_files(session: Session, spark: SparkEngine, tmp_path: Path) -> None:
+    write_parquet(tmp_path / "d" / "a.parquet", a=[1])
+    for name, column in (("_metadata", "b"), ("_common_metadata", "c")):
+        pq.write_metadata(pa.schema([("a", pa.int64()), (column, pa.string())]), tmp_path / "d" / name)
+        result = session.execute(f"CREATE OR REPLACE TABLE t LOCATION '{tmp_path}/d'")
+        assert result.warnings == (f"The columns are those of {name} in {tmp_path}/d: a BIGINT, {column} STRING.",)
+        assert described(session) == described_by_spark(spark, f"USING parquet LOCATION '{tmp_path}/d'")
+        assert described(session)[1:] == [(column, "string")]
+
+
+def test_columns_of_orc_files(session: Session, spark: SparkEngine, tmp_path: Path) -> None:
+    (tmp_path / "o").mkdir()
+    for name in ("a", "b"):
+        orc.write_table(pa.table({"a": [1], "b": ["x"]}), tmp_path / "o" / f"{name}.orc")
+    clauses = f"USING orc LOCATION '{tmp_path}/o'"
+    session.execute(f"CREATE TABLE t {clauses}")
+    assert described(session) == described_by_spark(spark, clauses)
+    orc.write_table(pa.table({"a": [1]}), tmp_path / "o" / "c.orc")
+    with pytest.raises(NotSupportedError, match="have different columns"):
+        session.execute(f"CREATE TABLE u {clauses}")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -16,7 +16,8 @@ from urllib.parse import unquote
 from rewriter.catalog.keys.values import DEFAULT_PARTITION
 from rewriter.catalog.model.objects import Column
 from rewriter.catalog.storage.data_files import FoundFile, visible_files
-from rewriter.data_formats import CSV, DATA_FORMATS, JSON
+from rewriter.catalog.storage.partition_directories import names_in
+from rewriter.data_formats import CSV, DATA_FORMATS, JSON, PARQUET
 from rewriter.errors import AnalysisError, Error, NotSupportedError
 from rewriter.exec.data_files import file_columns, stored_columns, unreadable
 from rewriter.exec.formats.json_lines import spark_types
@@ -26,6 +27,10 @@ from rewriter.statements.resolve.locations import absolute
 
 if TYPE_CHECKING:
     from rewriter.grammar.families.tables import CreateTable
+
+
+#: Files without rows that some programs write beside Parquet files, in the order in which Spark prefers their columns.
+_SUMMARIES = ("_common_metadata", "_metadata")
 
 
 class InferredColumns(NamedTuple):
@@ -39,9 +44,9 @@ def infer_columns(statement: CreateTable, format: str, warehouse: Path) -> Infer
     """Returns a CREATE TABLE without columns with those of the files in its location. Partition columns that it does
     not declare are those of the directories.
 
-    Costs a listing, and one footer (parquet, orc, avro), the first line of each file (csv), or a reading of all files
-    (json). Raises ``AnalysisError`` UNABLE_TO_INFER_SCHEMA, ``NotSupportedError`` where Spark's types are not certain,
-    and the errors of damaged files, at the name of the table.
+    Costs a listing, and one footer (parquet), the footer or first line of each file (orc, avro, csv), or a reading of
+    all files (json). Raises ``AnalysisError`` UNABLE_TO_INFER_SCHEMA, ``NotSupportedError`` where Spark's types are not
+    certain, and the errors of damaged files, at the name of the table.
     """
     assert statement.location is not None
     location = absolute(statement.location, warehouse, statement.table)
@@ -55,12 +60,12 @@ def infer_columns(statement: CreateTable, format: str, warehouse: Path) -> Infer
                 object=location,
                 hint="Declare the columns: CREATE TABLE t (name type, …).",
             )
-        columns = _columns_of_files(statement, format, [file.path for file in files])
+        columns = _columns_of_files(statement, format, location, [file.path for file in files])
         partition_columns = () if statement.partitioned_by else _columns_of_directories(location, files)
     except Error as error:
         raise error if error.position is not None else error.at(statement.table.span) from None
     shown = ", ".join(f"{column.name} {column.type.upper()}" for column in columns)
-    place = "the files" if format in (CSV.name, JSON.name) else "the first file by path"
+    place = (_summary(location) or "the first file by path") if format == PARQUET.name else "the files"
     warning = f"The columns are those of {place} in {location}: {shown}."
     if partition_columns:
         partitions = ", ".join(f"{column.name} {column.type.upper()}" for column in partition_columns)
@@ -75,15 +80,16 @@ def infer_columns(statement: CreateTable, format: str, warehouse: Path) -> Infer
     )
 
 
-def _columns_of_files(statement: CreateTable, format: str, paths: Sequence[str]) -> tuple[Column, ...]:
-    """Returns the columns of the first file (parquet, orc, avro), or of all files."""
+def _columns_of_files(statement: CreateTable, format: str, location: str, paths: Sequence[str]) -> tuple[Column, ...]:
+    """Returns the columns of the first file by path (parquet), or those that all files have."""
     if format == CSV.name:
         if statement.options is None:
             raise _unknown(
                 "The statement does not say whether the first line of a CSV file has the names of its columns",
                 "Write OPTIONS (header 'true') or OPTIONS (header 'false'), or declare the columns.",
             )
-        return _csv_columns(paths, csv_options(statement.options, statement.option_spans))
+        options = csv_options(statement.options, statement.option_spans)
+        return _same_columns(paths, [file_columns(format, path, options) for path in paths])
     if format == JSON.name:
         try:
             return tuple(Column(name, type_name) for name, type_name in spark_types(paths).items())
@@ -93,20 +99,32 @@ def _columns_of_files(statement: CreateTable, format: str, paths: Sequence[str])
             raise _unknown(f"The types of the columns are not certain: {error}") from None
     if DATA_FORMATS[format].is_text:
         raise _unknown(f"Files of the format {format} name no columns")
-    columns = stored_columns(format, paths[0])
+    if format == PARQUET.name:
+        summary = _summary(location)
+        return _stored_columns(format, paths[0] if summary is None else f"{location}/{summary}")
+    return _same_columns(paths, [_stored_columns(format, path) for path in paths])
+
+
+def _summary(location: str) -> str | None:
+    names = names_in(location)
+    return next((name for name in _SUMMARIES if name in names), None)
+
+
+def _stored_columns(format: str, path: str) -> tuple[Column, ...]:
+    columns = stored_columns(format, path)
     for column in columns:
         if column.type == "timestamp in nanoseconds":
-            raise _unknown(f"The column {column.name} of {paths[0]} is a {column.type}, which Spark does not read")
+            raise _unknown(f"The column {column.name} of {path} is a {column.type}, which Spark does not read")
     # As in queries of files, a time without a zone is one in UTC.
     return tuple(replace(column, type=re.sub(r"\btimestamp_ntz\b", "timestamp", column.type)) for column in columns)
 
 
-def _csv_columns(paths: Sequence[str], options: Mapping[str, str]) -> tuple[Column, ...]:
-    first, *others = (file_columns(CSV.name, path, options) for path in paths)
-    other = next((path for path, columns in zip(paths[1:], others, strict=True) if columns != first), None)
+def _same_columns(paths: Sequence[str], columns: Sequence[tuple[Column, ...]]) -> tuple[Column, ...]:
+    """Returns the columns of each file, which must be the same: Spark takes those of any."""
+    other = next((path for path, own in zip(paths, columns, strict=True) if own != columns[0]), None)
     if other is not None:
-        raise _unknown(f"The first lines of {paths[0]} and {other} have different columns")
-    return first
+        raise _unknown(f"The files {paths[0]} and {other} have different columns")
+    return columns[0]
 
 
 def _columns_of_directories(location: str, files: Sequence[FoundFile]) -> tuple[Column, ...]:
