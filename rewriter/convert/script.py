@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.convert.column_types import DATE, NUMBERS, STRING, TIMESTAMP, ExpressionTypes
@@ -372,7 +373,9 @@ def _note_objects(
         parts = tuple(column.name for column in parsed.partitioned_by)
         declared |= {column.name: column.type for column in parsed.partitioned_by if column.type is not None}
         is_of_spark = any(token.is_word("USING") for token in lexed)
-        state.tables[dotted_name(parsed.table.parts)] = known_table(declared, parts, is_of_spark)
+        known = known_table(declared, parts, is_of_spark)
+        # Without declared columns, its files give them.
+        state.tables[dotted_name(parsed.table.parts)] = known if parsed.columns else replace(known, names=None)
     elif isinstance(parsed, CreateTableAs | CreateView):
         is_view = isinstance(parsed, CreateView)
         name = dotted_name((parsed.view if isinstance(parsed, CreateView) else parsed.table).parts)

@@ -8,7 +8,7 @@ BOOLEAN, BIGINT, DOUBLE or STRING, the first that fits all its values.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.filesystems.reading import open_text
@@ -136,6 +136,29 @@ def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:
     import pyarrow as pa
 
     types: dict[str, str] = {}
+    for row in _rows(path):
+        for name, value in row.items():
+            types[name] = _wider(types.get(name, "void"), _json_type(value))
+    arrow_types = {"boolean": pa.bool_(), "bigint": pa.int64(), "double": pa.float64()}
+    return pa.schema([pa.field(name, arrow_types.get(type_name, pa.string())) for name, type_name in types.items()])
+
+
+def spark_types(paths: Iterable[str]) -> dict[str, str]:
+    """Returns the columns that Spark infers from JSON files together, with their types, sorted by name. Reads the whole
+    files. Raises ``ValueError`` for values of which it infers another type than BOOLEAN, BIGINT, DOUBLE or STRING.
+    """
+    types: dict[str, str] = {}
+    for path in paths:
+        for row in _rows(path):
+            for name, value in row.items():
+                if isinstance(value, int) and not -(2**63) <= value < 2**63:
+                    raise ValueError(f"the field {name} has an integer that is no BIGINT")
+                # Spark takes an empty text for NULL when it infers types.
+                types[name] = _wider(types.get(name, "void"), "void" if value == "" else _json_type(value))
+    return {name: "string" if type_name == "void" else type_name for name, type_name in sorted(types.items())}
+
+
+def _rows(path: str) -> Iterator[dict[str, object]]:
     with open_text(path) as file:
         for line in file:
             if not line.strip():
@@ -143,10 +166,7 @@ def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:
             row = json.loads(line)
             if not isinstance(row, dict):
                 raise ValueError("a line is not a JSON object")
-            for name, value in row.items():
-                types[name] = _wider(types.get(name, "void"), _json_type(value))
-    arrow_types = {"boolean": pa.bool_(), "bigint": pa.int64(), "double": pa.float64()}
-    return pa.schema([pa.field(name, arrow_types.get(type_name, pa.string())) for name, type_name in types.items()])
+            yield row
 
 
 def _json_type(value: object) -> str:

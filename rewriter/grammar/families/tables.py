@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from rewriter.errors import NotSupportedError, Span
+from rewriter.errors import AnalysisError, Span
 from rewriter.grammar.families.clusters import on_cluster_text
 from rewriter.grammar.statement_parts import Clause, Terminal, from_to, refuse_duplicates, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
@@ -105,7 +105,10 @@ class NewTable(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class CreateTable(NewTable):
-    """``CREATE [OR REPLACE] [TEMPORARY] [EXTERNAL] TABLE [IF NOT EXISTS] t (columns) …``."""
+    """``CREATE [OR REPLACE] [TEMPORARY] [EXTERNAL] TABLE [IF NOT EXISTS] t [(columns)] …``.
+
+    Without ``columns`` there is a ``location``, whose files give them.
+    """
 
     columns: tuple[ColumnDef, ...]
     partitioned_by: tuple[ColumnDef, ...] = ()
@@ -145,15 +148,18 @@ def create_table(
         text = Query(query.token.text, query.span)
         options = with_path_as_location(table_options(values))
         return CreateTableAs(table=table, query=text, partitioned_by=partitioned_by, **flags, **options)
-    if columns is None:
-        raise NotSupportedError(
-            "CREATE TABLE without columns is not supported.",
-            position=table.span,
-            hint="Declare the columns: CREATE TABLE t (name type, …) PARTITIONED BY (dt string). DESCRIBE SELECT * "
-            "FROM parquet.`path` shows those of files.",
-        )
     options = with_path_as_location(table_options(values))
-    return CreateTable(table=table, columns=columns, partitioned_by=partitioned_by, **flags, **options)
+    if columns is None and options["location"] is None:
+        raise AnalysisError(
+            f"CREATE TABLE {table.last} has no columns, and no LOCATION whose files give them.",
+            condition="UNABLE_TO_INFER_SCHEMA",
+            sqlstate="42KD9",
+            position=table.span,
+            object=table.last,
+            hint="Declare the columns: CREATE TABLE t (name type, …) PARTITIONED BY (dt string); or write LOCATION "
+            "'directory', of a directory with files.",
+        )
+    return CreateTable(table=table, columns=columns or (), partitioned_by=partitioned_by, **flags, **options)
 
 
 @renders(CreateTable)
@@ -161,7 +167,7 @@ def create_table_text(s: CreateTable) -> str:
     return words(
         creating(s),
         name_text(s.table),
-        listed(map(column_text, s.columns)),
+        listed(map(column_text, s.columns)) if s.columns else None,
         *table_clauses_text(s),
     )
 

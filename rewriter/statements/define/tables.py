@@ -1,6 +1,6 @@
 """Tables: CREATE and DROP TABLE.
 
-Each statement is one catalog transaction; none starts an engine or opens a data file.
+Each statement is one catalog transaction. None starts an engine; only CREATE TABLE without columns opens data files.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.runtime.temporary_tables import folder_of
 from rewriter.runtime.transaction_errors import not_in_transaction
+from rewriter.statements.define.inferred_columns import infer_columns
 from rewriter.statements.define.row_properties import check_csv_columns, spelled_rows
 from rewriter.statements.define.table_properties import validate_properties
 from rewriter.statements.resolve.default_values import check_default
@@ -66,8 +67,16 @@ _Creation = s.CreateTable | s.CreateTableAs | s.CreateTableLike
 def create_table(statement: s.CreateTable, context: Context) -> Result:
     """CREATE [OR REPLACE] [TEMPORARY] [EXTERNAL] TABLE. Raises Spark's conditions for columns that do not fit together.
 
-    A LOCATION makes the table external, as in Spark. OR REPLACE ends the table of that name in the same transaction.
+    A LOCATION makes the table external, as in Spark, and its files give the columns where none are declared. OR REPLACE
+    ends the table of that name in the same transaction.
     """
+    inferred = None
+    if not statement.columns:
+        target = CreationTarget.of(statement, context)
+        if target.is_there and statement.if_not_exists:
+            return Result("CREATE TABLE")
+        inferred = infer_columns(statement, target.format, context.catalog.warehouse)
+        statement = inferred.statement
     columns, partition_columns = _columns(statement)
     target = CreationTarget.of(statement, context)
     if target.is_there and statement.if_not_exists:
@@ -79,7 +88,8 @@ def create_table(statement: s.CreateTable, context: Context) -> Result:
         except Error as error:
             raise error.at(statement.table.span) from None
     location = statement.location
-    return Result("CREATE TABLE", warnings=another_directory(location, table.location) if location else ())
+    warnings = another_directory(location, table.location) if location else ()
+    return Result("CREATE TABLE", warnings=warnings if inferred is None else (*warnings, inferred.warning))
 
 
 def build_table(statement: s.CreateTable, id: int, context: Context) -> Table:
@@ -261,6 +271,8 @@ def _check_declaration(statement: _Creation, name: str) -> None:
     if statement.external and statement.location is None:
         raise ParseError(
             "CREATE EXTERNAL TABLE needs a LOCATION.",
+            condition="CREATE_EXTERNAL_TABLE_WITHOUT_LOCATION",
+            sqlstate="42601",
             position=statement.table.span,
             object=statement.table.last,
             hint="Add LOCATION 'directory', or leave EXTERNAL out.",
