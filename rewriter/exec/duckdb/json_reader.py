@@ -50,7 +50,7 @@ _NUMBERS_AS_TEXTS = {
 _INTEGER_BITS = {"smallint": 16, "int": 32, "bigint": 64}
 
 
-def refuse_value(value: str) -> NoReturn:
+def _refuse_value(value: str) -> NoReturn:
     """Raises the error for a text or a value whose result on Spark is not certain."""
     shown = value if len(value) <= 100 else f"{value[:100]}…"
     raise ValueError(f"[DUCKDB_UNSUPPORTED] Reading the text '{shown}' as JSON is not supported on DuckDB.")
@@ -80,11 +80,11 @@ def _decoded(text: str, decoder: json.JSONDecoder, start: int) -> Any:
             raise
         value, _ = decoder.raw_decode(plain, start)
     except RecursionError:
-        refuse_value(text)
+        _refuse_value(text)
     if "\\u" in text and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-        refuse_value(text)
+        _refuse_value(text)
     if len(text) > _MOST_DIGITS and (_LONG_NUMBER_OR_NAME.search(text) or _is_deep(value)):
-        refuse_value(text)
+        _refuse_value(text)
     return value
 
 
@@ -182,7 +182,7 @@ def json_values(type_: SqlType) -> Callable[[_Column], _Column]:
             value = _decoded(text, _DECODER, start)
         except json.JSONDecodeError:
             if not _is_null_if_malformed(text):
-                refuse_value(text)
+                _refuse_value(text)
             return nothing
         if type_.name == "array" and character == "{":
             value = [value]
@@ -285,7 +285,7 @@ def _maps(convert: _Converter) -> _Converter:
         entries = [(name, convert(item)) for name, item in value]
         if len({name for name, _ in entries}) < len(entries):
             # Spark keeps both entries, which no other map has.
-            refuse_value(copied_text(value))
+            _refuse_value(copied_text(value))
         return entries
 
     return convert_all
@@ -317,7 +317,7 @@ def _binary(value: Any) -> bytes:
     if type(value) is not str:
         raise _NotOfType
     if not _BASE64.fullmatch(value):
-        refuse_value(value)
+        _refuse_value(value)
     return binascii.a2b_base64(value)
 
 
@@ -339,7 +339,7 @@ def _float(value: Any) -> float:
         return float(rounded)
     other = float(np.nextafter(rounded, np.float32(np.inf if number > rounded else -np.inf)))
     if float(rounded) + other == 2 * number or (np.isinf(rounded) and abs(number) < 3.5e38):
-        refuse_value(value)  # A double between two floats: the digits behind it decide.
+        _refuse_value(value)  # A double between two floats: the digits behind it decide.
     return float(rounded)
 
 
@@ -354,7 +354,7 @@ def _decimals(type_: SqlType) -> _Converter:
         if match is None and value.isascii():
             raise _NotOfType
         if match is None or abs(int(match[1] or 0)) > _MOST_EXPONENT or len(value) > _MOST_DIGITS:
-            refuse_value(value)
+            _refuse_value(value)
         number = Decimal(value).quantize(unit, ROUND_HALF_UP, context)
         if abs(number) >= limit:
             raise _NotOfType
@@ -371,7 +371,7 @@ def _date(value: Any) -> int:
     if day is not None:
         return day // DAY
     if _DAYS.fullmatch(value) or "GMT" in value or not (is_malformed_date(value) or not value):
-        refuse_value(value)
+        _refuse_value(value)
     raise _NotOfType
 
 
@@ -379,7 +379,7 @@ def _timestamp(value: Any) -> int:
     if type(value) is JsonInteger:
         seconds = _integer(value, -(2**63), 2**63)
         if abs(seconds) > _MOST_SECONDS:
-            refuse_value(value)
+            _refuse_value(value)
         return seconds * 1_000_000
     if type(value) is not str:
         raise _NotOfType
@@ -387,7 +387,7 @@ def _timestamp(value: Any) -> int:
     if instant is not None:
         return instant
     if "GMT" in value or not (is_malformed_timestamp(value) or not value):
-        refuse_value(value)
+        _refuse_value(value)
     raise _NotOfType
 
 

@@ -152,7 +152,7 @@ def _from_json(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         )  # fmt: skip
     if options.keys() - {"mode"} or options.get("mode", "permissive").lower() != "permissive":
         e.refuse(node, f"FROM_JSON with the options {e.text.shown(others[0])}")
-    type_ = schema_type(schema.text)
+    type_ = _schema_type(schema.text)
     if type_ is None or not _is_readable(type_) or _CORRUPT_RECORD in (name for name, _ in type_.parts):
         e.refuse(node, f"The schema {e.text.shown(second)} in FROM_JSON")
     if "timestamp" in type_.leaves and _TO_JSON in e.entries:
@@ -177,10 +177,10 @@ class _OtherSchema(ValueError):
     """A text that is not a schema, or has parts that only Spark reads."""
 
 
-def schema_type(text: str) -> SqlType | None:
+def _schema_type(text: str) -> SqlType | None:
     """Returns the type of a schema; ``None`` if it is malformed, or only Spark handles it.
 
-    >>> str(schema_type("a INT, `b c` ARRAY<STRUCT<d: STRING NOT NULL>> COMMENT 'x'"))
+    >>> str(_schema_type("a INT, `b c` ARRAY<STRUCT<d: STRING NOT NULL>> COMMENT 'x'"))
     'struct<a:int,`b c`:array<struct<d:string>>>'
     """
     try:
