@@ -14,8 +14,8 @@ from rewriter.certificate.evidence import CatalogRecords, Finding, FindingKind, 
 from rewriter.certificate.law import FORMAT, check
 from rewriter.certificate.periods import FIRST, LAST, time_text
 from rewriter.errors import DataError, IntegrityError, NotSupportedError
-from rewriter.planner.model.plan import own_text
 from rewriter.runtime.result import Verification
+from rewriter.statements.query.certified_texts import stated_states, texts_with_states
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.time_bounds import parse_instant
@@ -50,7 +50,7 @@ def certificate_of(plan: Plan, query: Query, context: Context) -> dict[str, Any]
             position=query.span,
             hint="COMMIT first.",
         )
-    return _certificate(plan, context)
+    return _certificate(plan, query, context)
 
 
 def verify_plan(plan: Plan, query: Query, context: Context) -> Verification:
@@ -59,7 +59,7 @@ def verify_plan(plan: Plan, query: Query, context: Context) -> Verification:
     Costs a read of the records of the cover's partitions. Raises ``IntegrityError`` CERTIFICATE_REFUTED if the catalog
     contradicts the plan: one of both is wrong.
     """
-    certificate = _certificate(plan, context)
+    certificate = _certificate(plan, query, context)
     verdict = check(certificate, context.catalog.database.select, _records(context))
     if verdict.is_refuted:
         finding = next(finding for finding in verdict.findings if finding.kind is FindingKind.REFUTED)
@@ -155,22 +155,22 @@ def _records(context: Context) -> CatalogRecords:
     return records
 
 
-def _certificate(plan: Plan, context: Context) -> dict[str, Any]:
+def _certificate(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
     assert plan.text_edits is not None
-    records = _records(context)
-    edits = [[r.span.start, r.span.end, own_text(r.template)] for r in plan.text_edits.replacements]
-    planning = context.planning
+    records, planning = _records(context), context.planning
+    texts = texts_with_states(plan.text_edits, query.states)
     return {
         "format": FORMAT,
-        "query": plan.text_edits.text,
-        "sql": plan.sql,
-        "edits": edits,
+        "query": texts.query,
+        "sql": texts.sql,
+        "edits": [list(edit) for edit in texts.edits],
         "parameters": {name: str(value) for name, value in plan.parameters.items()},
-        "typed": plan.text_edits.typed if plan.text_edits.typed != plan.text_edits.text else None,
+        "typed": texts.typed,
         "database": context.snapshot.current,
         "temporary_views": _temporary_views(plan.text_edits.typed, context),
         "warehouse": records.warehouse,
         "commit": context.snapshot.sequence,
+        **stated_states(query.states),
         "now": _text(int(planning.now)),
         "settings": {
             "partial_data": planning.partial_data,
@@ -178,7 +178,10 @@ def _certificate(plan: Plan, context: Context) -> dict[str, Any]:
             "periods": None if planning.periods is None else sorted(period.name for period in planning.periods),
             "cover_cost": "bytes" if planning.cost_in_bytes else "partitions",
         },
-        "references": [_reference(reference, records, context) for reference in plan.coverage.references],
+        "references": [
+            _reference(reference, texts.moved(reference.offset), records, context)
+            for reference in plan.coverage.references
+        ],
     }
 
 
@@ -200,11 +203,11 @@ def _temporary_views(typed: str, context: Context) -> dict[str, Any]:
     return named
 
 
-def _reference(reference: ReferencePlan, records: CatalogRecords, context: Context) -> dict[str, Any]:
+def _reference(reference: ReferencePlan, start: int, records: CatalogRecords, context: Context) -> dict[str, Any]:
     return {
         "cube": reference.cube,
         "alias": reference.alias,
-        "start": reference.offset,
+        "start": start,
         "zone": reference.calendar.zone,
         "requested": _ranges(reference.requested),
         "missing": _ranges(reference.missing),
