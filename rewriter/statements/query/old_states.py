@@ -152,6 +152,8 @@ class _Reading:
                 )
             return commit
         value: object = self._context.parameters[text[1:]] if text[:1] == ":" else text.strip("'\"")
+        if text == "(" or (text.isidentifier() and text.upper() != "NULL"):  # The token that an expression begins with.
+            value = "An expression"
         if isinstance(value, bool) or not str(value).isdecimal() or not 0 < int(str(value)) <= newest:
             raise AnalysisError(
                 f"{value} is not the number of a commit: the newest one is {newest}.",
