@@ -151,12 +151,12 @@ class _Reading:
                     hint="DESCRIBE HISTORY t lists the commits with their times.",
                 )
             return commit
+        is_expression = text == "(" or (text.isidentifier() and text.upper() != "NULL")  # Its first token.
         value: object = self._context.parameters[text[1:]] if text[:1] == ":" else text.strip("'\"")
-        if text == "(" or (text.isidentifier() and text.upper() != "NULL"):  # The token that an expression begins with.
-            value = "An expression"
         if isinstance(value, bool) or not str(value).isdecimal() or not 0 < int(str(value)) <= newest:
             raise AnalysisError(
-                f"{value} is not the number of a commit: the newest one is {newest}.",
+                f"{'An expression' if is_expression else value} is not the number of a commit: "
+                f"the newest one is {newest}.",
                 condition="INVALID_TIME_TRAVEL_SPEC",
                 sqlstate="42K0E",
                 hint="DESCRIBE HISTORY t lists the commits.",
