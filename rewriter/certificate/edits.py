@@ -18,6 +18,7 @@ from sqlglot import exp
 from rewriter.certificate.evidence import NotUnderstood, Refuted
 from rewriter.certificate.expressions import ComputedExpressions, arms_in, period_of_unit, tree_of, union_in
 from rewriter.certificate.periods import Range, floor, following, moment, to_clocks, transitions
+from rewriter.certificate.states import with_commits
 from rewriter.certificate.subqueries import (
     PROJECTION,
     Projection,
@@ -108,8 +109,10 @@ class QueryTexts:
         unions.
         """
         places, parameters = self._places, self._certificate["parameters"]
+        commits = {} if self._certificate.get("typed") is not None else self._certificate["commits"]
         query = _bound_tree(self._certificate["query"], parameters, has_all=True)
-        executed = _bound_tree(self._outline[0], parameters, has_all=False)
+        query = with_commits(query, self._certificate, commits)
+        executed = with_commits(_bound_tree(self._outline[0], parameters, has_all=False), self._certificate, {})
         sources = [table for table in query.find_all(exp.Table) if offset_of_name(table) in places]
         if all(Projection.of(source) is None for source in sources):
             return query, executed
@@ -136,8 +139,10 @@ def check_views(certificate: Mapping[str, Any], catalog: CatalogRecords) -> None
     """
     database, temporary = certificate["database"], certificate["temporary_views"]
     expansion = _ViewExpansion(catalog, temporary)
-    typed = expansion.expanded(tree_of(certificate["typed"]).copy(), database)
-    query = _ViewExpansion(catalog, {}, is_expanded=True).expanded(tree_of(certificate["query"]).copy(), database)
+    typed = with_commits(tree_of(certificate["typed"]), certificate, certificate["commits"]).copy()
+    query = with_commits(tree_of(certificate["query"]), certificate, {}).copy()
+    typed = expansion.expanded(typed, database)
+    query = _ViewExpansion(catalog, {}, is_expanded=True).expanded(query, database)
     _copy_queries(typed, {cte.alias.lower() for cte in query.find_all(exp.CTE)})
     names = [tree.named_selects for tree in (typed, query) if isinstance(tree, exp.Query)]
     if names[:1] != names[1:] or _plain(typed, expansion.qualified) != _plain(query, expansion.qualified):
@@ -220,10 +225,15 @@ def _copy_queries(tree: exp.Expr, kept: Set[str]) -> None:
 
 
 def _plain(tree: exp.Expr, views: Set[tuple[str, str]]) -> exp.Expr:
-    """Changes a tree to names in lower case, without quotes, and without the databases of views before columns."""
+    """Changes a tree to names in lower case, without quotes, without aliases that are the table's name, and without the
+    databases of views before columns.
+    """
     for column in tree.find_all(exp.Column):
         if (column.text("db").lower(), column.table.lower()) in views:
             column.set("db", None)
+    for table in tree.find_all(exp.Table):
+        if table.alias.lower() == table.name.lower() and not table.alias_column_names:
+            table.set("alias", None)
     for identifier in tree.find_all(exp.Identifier):
         identifier.set("this", identifier.name.lower())
         identifier.set("quoted", False)

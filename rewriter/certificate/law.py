@@ -74,6 +74,7 @@ from rewriter.certificate.periods import (
     union,
 )
 from rewriter.certificate.query_block import LAST_SECOND, QueryBlock, WantedTime
+from rewriter.certificate.states import without_clauses
 from rewriter.certificate.stored_tables import (
     BaseRows,
     StoredTable,
@@ -121,7 +122,11 @@ def check(certificate: Mapping[str, Any], rows: Rows, read: CatalogRecords | Non
             return True
         return False
 
-    if passes("certificate", lambda: _check_frame(certificate)):
+    read_texts: list[Mapping[str, Any]] = []
+    if passes("certificate", lambda: _check_frame(certificate)) and passes(
+        "text", lambda: read_texts.append(without_clauses(certificate, rows))
+    ):
+        (certificate,) = read_texts
         catalog = read or CatalogRecords(rows, certificate["commit"])
         passes("certificate", lambda: _check_commit(catalog))
         texts = QueryTexts(certificate)
@@ -642,6 +647,8 @@ def _check_edits(
     if any(catalog.has_cube_or_fact(cte.alias) for cte in tree.find_all(exp.CTE)):
         raise NotUnderstood("a query in WITH that has the name of a cube or a fact")
     named = [offset_of_name(table) for table in tree.find_all(exp.Table) if catalog.has_cube_or_fact(table.name)]
+    if any(table.args.get("version") for table in tree.find_all(exp.Table) if offset_of_name(table) in places):
+        raise Refuted(f"the query reads a cube at another commit than {certificate['commit']}")
     if sorted(places) != sorted(start if start is not None else -1 for start in named):
         raise Refuted(f"the query names cubes at {named}, and the certificate has references at {places}")
     cubes = {reference.cube.id: reference.cube for reference in references if reference.cube is not None}

@@ -104,15 +104,45 @@ class ColumnDef:
 
 
 @dataclass(frozen=True)
+class ReadState:
+    """A clause AS OF of a query, and the commit that it reads. ``name`` is the name in front of it, and ``clause`` the
+    clause alone, both by their places in the user's text. ``table`` is the catalog's name of the table; ``None`` where
+    all names of the query have the same commit.
+    """
+
+    name: Span
+    clause: Span
+    commit: int
+    table: str | None
+
+
+@dataclass(frozen=True)
+class ReadStates:
+    """The clauses AS OF of a query that is planned without them, in order. ``text`` has them, as typed; ``planned``
+    has the same length: blanks in the place of a clause, or the name ``@1`` in the place of name and clause.
+    ``newest`` is the newest commit when they were read, and ``instant`` the present moment then, in microseconds since
+    1970, where a clause names a time.
+    """
+
+    text: str
+    planned: str
+    clauses: tuple[ReadState, ...]
+    newest: int
+    instant: int | None
+
+
+@dataclass(frozen=True)
 class Query:
     """A query in the user's words: ``text[span]``. The planner reads it with sqlglot.
 
-    ``tokens`` are the tokens of its text, if it was lexed: their positions are in it, not in the statement.
+    ``tokens`` are the tokens of its text, if it was lexed: their positions are in it, not in the statement. ``states``
+    are the clauses AS OF that the user's text has, and this one no longer.
     """
 
     text: str
     span: Span = field(default=Span(0, 0), compare=False)
     tokens: tuple[Token, ...] | None = field(default=None, compare=False, repr=False)
+    states: ReadStates | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

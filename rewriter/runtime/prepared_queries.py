@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rewriter.catalog.reading.snapshot_reads import CatalogState
     from rewriter.certificate.evidence import CatalogRecords
     from rewriter.exec.engine import EngineQuery
-    from rewriter.grammar.terms import Query
+    from rewriter.grammar.terms import Query, ReadStates
     from rewriter.planner.model.plan import Plan, Settings
     from rewriter.runtime.result import Scan, Verification
 
@@ -52,7 +52,7 @@ class QueryKey:
     """The state beside the catalog's that a planned query depends on. ``start`` is the position of the query's text.
 
     ``views`` is the version of the session's temporary views. ``parameters`` are (name, type, value). ``placing`` are
-    the clusters, and the required one.
+    the clusters, and the required one. ``states`` are the query's clauses AS OF, which a certificate names.
     """
 
     text: str
@@ -62,6 +62,7 @@ class QueryKey:
     settings: Settings
     parameters: tuple[tuple[str, type, object], ...]
     placing: tuple[Clusters, str | None]
+    states: ReadStates | None
 
 
 def query_key(
@@ -76,7 +77,8 @@ def query_key(
     if len(query.text) > _LONGEST or not all(type(value) in _COMPARED for value in parameters.values()):
         return None
     values = tuple((name, type(value), value) for name, value in parameters.items())
-    return QueryKey(query.text, query.span.start, database, views, replace(settings, now=0), values, placing)
+    states = query.states if settings.certify else None
+    return QueryKey(query.text, query.span.start, database, views, replace(settings, now=0), values, placing, states)
 
 
 class PreparedQueries:

@@ -128,28 +128,73 @@ class Author(TableStatements):
             f"EXPLAIN SCAN SELECT * FROM {name}", name, lambda table: [(len(table.parts),)] if table.key else []
         )
 
-    def earlier(self, view: State, old: State, commit: int) -> Statement:
-        """Writes a query of a table as it was after a commit, alone or beside a table of the present."""
-        name, other, form = self._any_table(old), self._table(view), self._chance.randrange(3)
+    def earlier(self, view: State, old: State, clause: str, partial: bool) -> Statement:
+        """Writes a statement over the state that a clause AS OF asks for: a query of a table or of the cube, alone or
+        beside a table of the present, or an INSERT of a table's rows.
+        """
+        forms = (self._old_table, self._old_part, self._old_beside, self._old_rows, self._old_cube)
+        form = self._chance.choice(forms)
+        return self._old_cube(old, clause, partial) if form == self._old_cube else form(view, old, clause)
+
+    def _old_table(self, view: State, old: State, clause: str) -> Statement:
+        name = self._any_table(old)
+        table = old.find(name)
+        outcomes = refused(ABSENT) if table is None else answer(table.all_rows())
+        return Statement(f"SELECT * FROM {name} {clause}", lambda _: outcomes)
+
+    def _old_part(self, view: State, old: State, clause: str) -> Statement:
+        name = self._table(old)
         table, part = old.find(name), self._part(old, name)
-        if table is None:
-            return Statement(f"SELECT * FROM {name} VERSION AS OF {commit}", lambda _: refused(ABSENT))
-        rows = table.all_rows()
-        if form == 0:
-            return Statement(f"SELECT * FROM {name} VERSION AS OF {commit}", lambda _: answer(rows))
-        if form == 1 and table.key:
-            text = f"SELECT * FROM {name} VERSION AS OF {commit} AS o WHERE o.{table.key} = '{part}'"
-            return Statement(text, lambda _: answer([row for row in rows if row[-1] == part]))
+        if table is None or not table.key:
+            return self._old_table(view, old, clause)
+        rows = [row for row in table.all_rows() if row[-1] == part]
+        return Statement(f"SELECT * FROM {name} {clause} AS o WHERE o.{table.key} = '{part}'", lambda _: answer(rows))
+
+    def _old_beside(self, view: State, old: State, clause: str) -> Statement:
+        name, other = self._any_table(old), self._table(view)
+        table = old.find(name)
 
         def beside(state: State) -> Sequence[Outcome]:
             present = state.find(other)
-            if present is None:
+            if table is None or present is None:
                 return refused(ABSENT)
-            return answer([(len(rows), len(present.all_rows()))])
+            return answer([(len(table.all_rows()), len(present.all_rows()))])
 
-        old_count = f"SELECT COUNT(*) AS n FROM {name} VERSION AS OF {commit}"
+        old_count = f"SELECT COUNT(*) AS n FROM {name} {clause}"
         text = f"SELECT o.n, p.n FROM ({old_count}) AS o CROSS JOIN (SELECT COUNT(*) AS n FROM {other}) AS p"
         return Statement(text, beside, reads=(other,))
+
+    def _old_rows(self, view: State, old: State, clause: str) -> Statement:
+        """Writes the rows of an earlier state into a table: all into one partition, or each into its own."""
+        name, source = self._table(view), self._table(old)
+        how, given = self._chance.choice(("INTO", "OVERWRITE")), old.find(source)
+        key, part = partition_column(view, name), self._chance.choice(PARTS)
+        width = len(view.find(name).columns) if name in view.names else 1  # type: ignore[union-attr]
+        items = ", ".join(["x"] * width)
+        text = f"INSERT {how} {name}{partition_spec(key, part)} SELECT {items} FROM {source} {clause}"
+
+        def effect(state: State) -> Sequence[Outcome]:
+            table = state.find(name)
+            if table is None or given is None:
+                return refused(ABSENT)
+            if len(table.columns) != width or table.key != key:
+                return refused(*MISFITS)
+            rows = tuple((row[0],) * width for row in given.all_rows())
+            target = part if key else ""
+            if how == "INTO" and not rows and (not key or target in table.parts):
+                return [()]
+            return [insert_changes(state.names[name], how, {target: rows})]
+
+        return Statement(text, effect, writes=(name,))
+
+    def _old_cube(self, old: State, clause: str, partial: bool) -> Statement:
+        """Writes a query whose cover is that of the earlier state."""
+        first = self._chance.choice((0, 0, 0, 3, 1))
+        last = self._chance.choice([number for number in (3, 6, 4, 2) if number > first])
+        outcomes = cube_outcomes(old, first, last, partial)
+        condition = time_condition(first, last)
+        text = f"SELECT k, COUNT(*) AS n, SUM(v) AS v FROM sales {clause} WHERE {condition} GROUP BY k"
+        return Statement(text, lambda _: outcomes)
 
     # Rows.
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ from rewriter.session import Session
 from .authoring import Author
 from .outcomes import FACT, SETUP, START, Answer, Outcome, Refused, Statement
 from .rowmodel import Change, Row, Rows, State, may_meet, meets
+
+#: The part of the statements that read an earlier state.
+EARLIER = 0.1
 
 
 class Interrupted(DuckDBEngine):
@@ -94,6 +98,8 @@ class History:
                 connection.execute(text)
             #: The catalog's number of the commit after which each state is.
             self._sequences = [_newest(connection)]
+            #: The time of that commit, as a text in UTC.
+            self._times = [_time_of(connection, self._sequences[-1])]
         self._actors = [self._actor(f"s{number}") for number in range(self._chance.choice((2, 3, 3, 4)))]
 
     @property
@@ -170,11 +176,21 @@ class History:
             statement = self._author.statement(view, actor.partial)
             while actor.pending is not None and statement.alone and self._chance.random() < 0.9:
                 statement = self._author.statement(view, actor.partial)
-            if draw > 0.94:
+            if draw > 1 - EARLIER:
                 newest = self._now.number if actor.pending is None else actor.pending.start
                 number = self._chance.randint(max(0, newest - 8), newest)
-                statement = self._author.earlier(view, self._states[number], self._sequences[number])
+                statement = self._author.earlier(view, self._states[number], self._clause(number), actor.partial)
             self._execute(actor, statement)
+
+    def _clause(self, number: int) -> str:
+        """Returns a clause that asks for the state after a commit: by its number, or by its time where no other commit
+        has the same one.
+        """
+        behind = [at for at in self._times[number + 1 :] if at is not None]
+        at = self._times[number]
+        if at is not None and (not behind or at < min(behind)) and self._chance.random() < 0.5:
+            return f"TIMESTAMP AS OF '{at}'"
+        return f"VERSION AS OF {self._sequences[number]}"
 
     def _say(self, actor: Actor, text: str) -> None:
         self.told.append(f"{'  ' * len(self._busy)}{self._now.number} {actor.name}: {text}")
@@ -272,6 +288,7 @@ class History:
         self._states.append(self._now.after(changes))
         self._commits.append(changes)
         self._sequences.append(_newest(actor.connection))
+        self._times.append(_time_of(actor.connection, self._sequences[-1]))
         self.tally["commits"] += 1
 
     def _finish(self, actor: Actor, commits: bool) -> None:
@@ -377,6 +394,17 @@ def _newest(connection: Connection) -> int:
     """Returns the number of the newest commit of the catalog."""
     ((number,),) = connection.session.catalog.database.select("SELECT value FROM counters WHERE name = 'commit'", {})
     return int(number)
+
+
+def _time_of(connection: Connection, commit: int) -> str | None:
+    """Returns the time of a commit, rounded up to whole microseconds, as a text in UTC."""
+    rows = connection.session.catalog.database.select(
+        "SELECT heartbeat_at FROM transactions WHERE commit_seq = :commit", {"commit": commit}
+    )
+    if not rows:
+        return None
+    at = datetime.fromtimestamp(rows[0][0], UTC) + timedelta(microseconds=1)
+    return at.replace(tzinfo=None).isoformat(" ", "microseconds")
 
 
 def _refusal(connection: Connection, text: str) -> Error | None:

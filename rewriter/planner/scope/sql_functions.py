@@ -178,6 +178,7 @@ class Inliner:
         ]
         variables = self._reader.temporary_views.variables if is_temporary else {}
         if variables:
+            _refuse_in_states(text, variables)
             columns = OutputColumns(text.tree, self._reader, self._columns_of_views)
             marks += [_Mark(name.span, name=name) for name in NameScopes(text, columns).free(variables, _QUALIFIERS)]
         return sorted(marks, key=lambda mark: (mark.span.start, -mark.span.end))
@@ -650,3 +651,20 @@ def _no_clause(function: Function, clause: str, position: Span) -> AnalysisError
 
 def _misnamed(message: str, shown: str, hint: str, *, condition: str, sqlstate: str) -> AnalysisError:
     return AnalysisError(message, condition=condition, sqlstate=sqlstate, object=shown, hint=hint)
+
+
+def _refuse_in_states(text: QueryText, variables: Collection[str]) -> None:
+    """Refuses variables in clauses AS OF, as Spark does."""
+    for version in text.find_all(exp.Version):
+        for column in version.find_all(exp.Column):
+            if column.name.lower() not in variables:
+                continue
+            first = column.parts[0].meta["start"]
+            span = Span(first, column.this.meta["end"] + 1)
+            is_instant = version.this == "TIMESTAMP"
+            raise ParseError(
+                f"{text.text[span.start : span.end]} is a variable: {version.this} AS OF "
+                f"takes {'an expression of literals and parameters' if is_instant else 'a number or a parameter'}.",
+                position=text.place(span),
+                hint=f"Write EXECUTE IMMEDIATE 'SELECT … {version.this} AS OF ?' USING {column.name}.",
+            )

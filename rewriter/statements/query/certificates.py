@@ -6,6 +6,7 @@ A certificate is made only where one is asked for: it reads the records of all p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.maintenance.warehouse_identity import read_identity
@@ -14,7 +15,9 @@ from rewriter.certificate.evidence import CatalogRecords, Finding, FindingKind, 
 from rewriter.certificate.law import FORMAT, check
 from rewriter.certificate.periods import FIRST, LAST, time_text
 from rewriter.errors import DataError, IntegrityError, NotSupportedError
-from rewriter.planner.model.plan import own_text
+from rewriter.grammar.lexer import TokenKind, identifier_value, tokens
+from rewriter.lazy_dataclass import dataclass
+from rewriter.planner.model.plan import own_text, quoted
 from rewriter.runtime.result import Verification
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -24,8 +27,8 @@ if TYPE_CHECKING:
     from rewriter.catalog.catalog import Catalog
     from rewriter.catalog.model.objects import Fact, StorageTable, Table
     from rewriter.catalog.reading.snapshot import Snapshot
-    from rewriter.grammar.terms import Query
-    from rewriter.planner.model.plan import CoverPart, OpenEnd, Plan, ReferencePlan
+    from rewriter.grammar.terms import Query, ReadState, ReadStates
+    from rewriter.planner.model.plan import CoverPart, OpenEnd, Plan, ReferencePlan, TextEdits
     from rewriter.runtime.statement_context import Context
     from rewriter.timeline.layouts import TimeLayout
     from rewriter.timeline.timeline import OrdinalRange
@@ -50,7 +53,7 @@ def certificate_of(plan: Plan, query: Query, context: Context) -> dict[str, Any]
             position=query.span,
             hint="COMMIT first.",
         )
-    return _certificate(plan, context)
+    return _certificate(plan, query, context)
 
 
 def verify_plan(plan: Plan, query: Query, context: Context) -> Verification:
@@ -59,7 +62,7 @@ def verify_plan(plan: Plan, query: Query, context: Context) -> Verification:
     Costs a read of the records of the cover's partitions. Raises ``IntegrityError`` CERTIFICATE_REFUTED if the catalog
     contradicts the plan: one of both is wrong.
     """
-    certificate = _certificate(plan, context)
+    certificate = _certificate(plan, query, context)
     verdict = check(certificate, context.catalog.database.select, _records(context))
     if verdict.is_refuted:
         finding = next(finding for finding in verdict.findings if finding.kind is FindingKind.REFUTED)
@@ -155,22 +158,22 @@ def _records(context: Context) -> CatalogRecords:
     return records
 
 
-def _certificate(plan: Plan, context: Context) -> dict[str, Any]:
+def _certificate(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
     assert plan.text_edits is not None
-    records = _records(context)
-    edits = [[r.span.start, r.span.end, own_text(r.template)] for r in plan.text_edits.replacements]
-    planning = context.planning
+    records, planning = _records(context), context.planning
+    texts = _texts_with_states(plan.text_edits, query.states)
     return {
         "format": FORMAT,
-        "query": plan.text_edits.text,
-        "sql": plan.sql,
-        "edits": edits,
+        "query": texts.query,
+        "sql": texts.sql,
+        "edits": [list(edit) for edit in texts.edits],
         "parameters": {name: str(value) for name, value in plan.parameters.items()},
-        "typed": plan.text_edits.typed if plan.text_edits.typed != plan.text_edits.text else None,
+        "typed": texts.typed,
         "database": context.snapshot.current,
         "temporary_views": _temporary_views(plan.text_edits.typed, context),
         "warehouse": records.warehouse,
         "commit": context.snapshot.sequence,
+        **_stated_states(query.states),
         "now": _text(int(planning.now)),
         "settings": {
             "partial_data": planning.partial_data,
@@ -178,7 +181,10 @@ def _certificate(plan: Plan, context: Context) -> dict[str, Any]:
             "periods": None if planning.periods is None else sorted(period.name for period in planning.periods),
             "cover_cost": "bytes" if planning.cost_in_bytes else "partitions",
         },
-        "references": [_reference(reference, records, context) for reference in plan.coverage.references],
+        "references": [
+            _reference(reference, texts.moved(reference.offset), records, context)
+            for reference in plan.coverage.references
+        ],
     }
 
 
@@ -200,11 +206,11 @@ def _temporary_views(typed: str, context: Context) -> dict[str, Any]:
     return named
 
 
-def _reference(reference: ReferencePlan, records: CatalogRecords, context: Context) -> dict[str, Any]:
+def _reference(reference: ReferencePlan, start: int, records: CatalogRecords, context: Context) -> dict[str, Any]:
     return {
         "cube": reference.cube,
         "alias": reference.alias,
-        "start": reference.offset,
+        "start": start,
         "zone": reference.calendar.zone,
         "requested": _ranges(reference.requested),
         "missing": _ranges(reference.missing),
@@ -318,3 +324,104 @@ def _read_ranges(texts: Sequence[Sequence[str | None]]) -> RangeSet:
 
 def _open_end(end: OpenEnd | None) -> dict[str, Any] | None:
     return None if end is None else {"at": _text(end.at), "reason": end.reason}
+
+
+# -- The texts: the user's query with its clauses AS OF, and the executed SQL
+#
+# The planner sees no clause: in its text, blanks or a name such as `@1` stand there. In the SQL, a name without a
+# clause is read at the certificate's commit, and any other one as `t VERSION AS OF 3`.
+
+#: Differences of a text from another one, in order: first and last offset there, and the text in that place.
+_Edits = tuple[tuple[int, int, str], ...]
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """The texts of a certificate. ``edits`` are the differences of ``sql`` from ``query``, and ``from_planned``
+    those of ``query`` from the text as planned. ``typed`` is the user's text where ``query`` is another one.
+    """
+
+    query: str
+    sql: str
+    edits: _Edits
+    typed: str | None
+    from_planned: _Edits
+
+    def moved(self, offset: int) -> int:
+        """Returns the offset in the query of an offset in the text as planned."""
+        return _moved(offset, self.from_planned)
+
+
+def _stated_states(states: ReadStates | None) -> dict[str, Any]:
+    """Returns the members of a certificate that name the commits of a query's clauses AS OF; none without clauses."""
+    if states is None:
+        return {}
+    listed = [{"start": c.clause.start, "end": c.clause.end, "commit": c.commit} for c in states.clauses]
+    return {"newest_commit": states.newest, "states": listed}
+
+
+def _texts_with_states(edits: TextEdits, states: ReadStates | None) -> _Texts:
+    """Returns the texts of a certificate, in which the clauses AS OF are as the user wrote them. Where the queries of
+    views or copies stand in the query, ``typed`` has the user's words, and the query ``VERSION AS OF`` with a number.
+    """
+    assert states is None or edits.typed == states.planned
+    is_typed = edits.typed == edits.text
+    typed = None if is_typed else edits.typed if states is None else states.text
+    changes = () if states is None else tuple(_changes(edits, states))
+    from_planned = tuple((change.start, change.end, change.query) for change in changes)
+    made = [(_moved(c.start, from_planned), _moved(c.end, from_planned), c.sql) for c in changes]
+    for replaced in edits.replacements:
+        start, end = replaced.span.start, replaced.span.end
+        # The place of a clause has its own text.
+        if not any(change.start <= start < change.end for change in changes):
+            made.append((_moved(start, from_planned), _moved(end, from_planned), own_text(replaced.template)))
+    made.sort(key=itemgetter(0, 1))
+    query = _edited(edits.text, from_planned)
+    return _Texts(query, _edited(query, made), tuple(made), typed, from_planned)
+
+
+def _edited(text: str, edits: Sequence[tuple[int, int, str]]) -> str:
+    made, position = "", 0
+    for start, end, replacement in edits:
+        made += text[position:start] + replacement
+        position = end
+    return made + text[position:]
+
+
+def _moved(offset: int, edits: _Edits) -> int:
+    """Returns an offset behind edits of a text, none of which has it inside."""
+    return offset + sum(len(text) - (end - start) for start, end, text in edits if end <= offset)
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A stretch of the text as planned, and what stands in its place in the query and in the executed SQL."""
+
+    start: int
+    end: int
+    query: str
+    sql: str
+
+
+def _changes(edits: TextEdits, states: ReadStates) -> Iterator[_Change]:
+    """Yields the places of the planned text where a clause stood, in order."""
+    if edits.typed == edits.text:
+        for clause in states.clauses:
+            start = clause.clause.start if clause.table is None else clause.name.start
+            blanks = edits.text[start : clause.clause.end]
+            sql = blanks if clause.table is None else _table_at(clause.table, clause, states)
+            yield _Change(start, clause.clause.end, states.text[start : clause.clause.end], sql)
+        return
+    by_name = {f"@{number}": clause for number, clause in enumerate(states.clauses, 1)}
+    for token in tokens(edits.text) if any(clause.table is not None for clause in states.clauses) else ():
+        of_mark = by_name.get(identifier_value(token)) if token.kind is TokenKind.IDENTIFIER else None
+        if of_mark is not None and of_mark.table is not None:
+            name = states.text[of_mark.name.start : of_mark.name.end]
+            sql = _table_at(of_mark.table, of_mark, states)
+            yield _Change(token.start, token.end, f"{name} VERSION AS OF {of_mark.commit}", sql)
+
+
+def _table_at(table: str, clause: ReadState, states: ReadStates) -> str:
+    """Returns the executed text of a table at a commit: under its name as typed, where that has a database."""
+    name = states.text[clause.name.start : clause.name.end]
+    return f"{name if '.' in name or name.lower() == table else quoted(table)} VERSION AS OF {clause.commit}"

@@ -23,7 +23,7 @@ from rewriter.grammar.families.tables import CreateTableAs
 from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.lexer import tokens
 from rewriter.grammar.query_spans import StateClause, state_clauses
-from rewriter.grammar.terms import Query, queries_in
+from rewriter.grammar.terms import Query, ReadState, ReadStates, queries_in
 from rewriter.grammar.unparse import name_text
 from rewriter.grammar.unsupported import no_time_travel
 from rewriter.planner.model.plan import quote_identifier
@@ -99,9 +99,11 @@ class _Reading:
                 with self._at(clause):
                     _check_managed(found, self._snapshots[commit])
             (snapshot,) = self._snapshots.values()
-            return replace(self._query, text=without, tokens=None), context.over(snapshot)
+            clauses = [_read_state(clause, commit, None) for clause, commit, _ in read]
+            return self._planned(without, clauses), context.over(snapshot)
         states: dict[str, tuple[TableState, Snapshot, Table]] = {}
         names: dict[int, str] = {}
+        clauses = []
         for number, (clause, commit, found) in enumerate(read, 1):
             node, name = nodes[clause.name.span.end], f"@{number}"
             with self._at(clause):
@@ -111,10 +113,18 @@ class _Reading:
             values = {item.name: getattr(table, item.name) for item in fields(Table)}
             values |= {"id": _FIRST_ID - number, "name": f"{table.name} VERSION AS OF {commit}", "copies": ()}
             states[name] = TableState(**values), self._snapshots[commit], table
+            clauses.append(_read_state(clause, commit, table.name))
             names[id(clause)] = f"`{name}`" + ("" if node.alias else f" AS {quote_identifier(clause.name.last)}")
         text = self._replaced(lambda clause: names[id(clause)], with_name=True)
         snapshot = context.snapshot.with_states(states)
-        return replace(self._query, text=text, tokens=None), replace(context, snapshot=snapshot)
+        return self._planned(text, clauses), replace(context, snapshot=snapshot)
+
+    def _planned(self, text: str, clauses: Sequence[ReadState]) -> Query:
+        """Returns the query to plan, which remembers the clauses that its text no longer has."""
+        is_timed = any(clause.kind == "TIMESTAMP" for clause in self._clauses)
+        now = int(self._context.planning.now) if is_timed else None
+        states = ReadStates(self._query.text, text, tuple(clauses), self._context.snapshot.sequence, now)
+        return replace(self._query, text=text, tokens=None, states=states)
 
     @contextmanager
     def _at(self, clause: StateClause) -> Iterator[None]:
@@ -141,10 +151,12 @@ class _Reading:
                     hint="DESCRIBE HISTORY t lists the commits with their times.",
                 )
             return commit
+        is_expression = text == "(" or (text.isidentifier() and text.upper() != "NULL")  # Its first token.
         value: object = self._context.parameters[text[1:]] if text[:1] == ":" else text.strip("'\"")
         if isinstance(value, bool) or not str(value).isdecimal() or not 0 < int(str(value)) <= newest:
             raise AnalysisError(
-                f"{value} is not the number of a commit: the newest one is {newest}.",
+                f"{'An expression' if is_expression else value} is not the number of a commit: "
+                f"the newest one is {newest}.",
                 condition="INVALID_TIME_TRAVEL_SPEC",
                 sqlstate="42K0E",
                 hint="DESCRIBE HISTORY t lists the commits.",
@@ -203,6 +215,10 @@ class _Reading:
                     f"{name_text(clause.name)} is no table or cube of the catalog",
                 )
         return tables
+
+
+def _read_state(clause: StateClause, commit: int, table: str | None) -> ReadState:
+    return ReadState(clause.name.span, clause.span, commit, table)
 
 
 def _check_managed(found: Object, old: Snapshot) -> None:

@@ -138,7 +138,7 @@ def _open_frame(query: Query, prepared: Prepared, context: Context) -> OpenFrame
 
 
 def _certify(query: Query, prepared: Prepared, context: Context) -> Callable[[], Mapping[str, Any]] | None:
-    has_cover = bool(prepared.plan.coverage.references) and not context.snapshot.states
+    has_cover = bool(prepared.plan.coverage.references) and (not context.snapshot.states or query.states is not None)
     return partial(_certificate, query, prepared, context) if has_cover else None
 
 
@@ -263,16 +263,16 @@ def _verified(plan: Plan, query: Query, context: Context) -> Verification | None
     """Returns the checker's verdict on a plan, where the session asks for it. Raises ``IntegrityError``
     CERTIFICATE_REFUTED.
     """
-    if not context.planning.certify or not plan.coverage.references or not _is_certified(context):
+    if not context.planning.certify or not plan.coverage.references or not _is_certified(query, context):
         return None
     from rewriter.statements.query.certificates import verify_plan  # Few ask for it.
 
     return verify_plan(plan, query, context)
 
 
-def _is_certified(context: Context) -> bool:
-    """Tests whether a certificate can say what is read: the rows of one committed state."""
-    return not context.snapshot.has_own_changes and not context.snapshot.states
+def _is_certified(query: Query, context: Context) -> bool:
+    """Tests whether a certificate can say what is read: rows of committed states."""
+    return not context.snapshot.has_own_changes and (not context.snapshot.states or query.states is not None)
 
 
 def _is_listed(use: TableUse) -> bool:

@@ -138,6 +138,8 @@ def test_rows_of_an_earlier_state_prove_no_rollup(session: Session) -> None:
         ("SELECT * FROM t «VERSION AS OF 1000»", "not the number of a commit"),
         ("SELECT * FROM t «VERSION AS OF 1.5»", "not the number of a commit"),
         ("SELECT * FROM t «VERSION AS OF 'x'»", "not the number of a commit"),
+        ("SELECT * FROM t «VERSION AS OF abs»(1)", "An expression is not the number of a commit"),
+        ("SELECT * FROM t «VERSION AS OF (»1)", "An expression is not the number of a commit"),
         ("SELECT * FROM t «VERSION AS OF NULL»", "NULL is not the number of a commit"),
         ("SELECT * FROM t «VERSION AS OF -1» AS x", "-1 is not the number of a commit"),
         ("SELECT * FROM t «VERSION AS OF - 1»", "not the number of a commit"),
@@ -160,6 +162,38 @@ def test_what_is_refused(session: Session, sql: str, message: str) -> None:
     assert message in caught.value.message
     assert caught.value.position is not None
     assert (caught.value.position.start, caught.value.position.end) == (start, end)
+
+
+@pytest.mark.parametrize(
+    ("clause", "hint"),
+    [
+        ("VERSION AS OF «v»", "'SELECT … VERSION AS OF ?' USING v"),
+        ("VERSION AS OF «session.v» AS x", "'SELECT … VERSION AS OF ?' USING v"),
+        ("VERSION AS OF («v»)", "'SELECT … VERSION AS OF ?' USING v"),
+        ("VERSION AS OF «v» + 1", "'SELECT … VERSION AS OF ?' USING v"),
+        ("TIMESTAMP AS OF «at»", "'SELECT … TIMESTAMP AS OF ?' USING at"),
+        ("TIMESTAMP AS OF «at» - INTERVAL 1 DAY", "'SELECT … TIMESTAMP AS OF ?' USING at"),
+    ],
+)
+def test_variables_are_refused_as_in_spark(session: Session, clause: str, hint: str) -> None:
+    """Spark takes a number, a string or a parameter for a version, and no names in an instant."""
+    session.execute("DECLARE v INT = 2")
+    session.execute("DECLARE at TIMESTAMP = current_timestamp()")
+    for sql in (f"SELECT a FROM t {clause}", f"INSERT INTO t SELECT a FROM t {clause}"):
+        start, end = sql.index("«"), sql.index("»") - 1
+        with pytest.raises(ParseError) as caught:
+            session.execute(sql.replace("«", "").replace("»", ""))
+        assert caught.value.position is not None
+        assert (caught.value.position.start, caught.value.position.end) == (start, end)
+        assert hint in (caught.value.hint or "")
+
+
+def test_execute_immediate_takes_the_value_of_a_variable(session: Session) -> None:
+    session.execute("DECLARE v INT = 2")
+    assert values(session, "EXECUTE IMMEDIATE 'SELECT a FROM t VERSION AS OF ?' USING v") == [1, 2]
+    assert values(session, "EXECUTE IMMEDIATE 'SELECT a FROM t VERSION AS OF ' || v") == [1, 2]
+    session.execute("SET VAR v = 3")
+    assert values(session, "EXECUTE IMMEDIATE 'SELECT a FROM t VERSION AS OF ?' USING v") == [2, 10]
 
 
 def test_what_only_looks_like_a_clause(session: Session) -> None:
