@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import math
 import random
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -30,7 +31,6 @@ from .worlds import WORLDS, World
 REFUSALS = frozenset(
     ("DUCKDB_UNSUPPORTED", "MISSING_PARTITIONS", "UNSUPPORTED", "AMBIGUOUS_COUNT", "UNALIGNED_TIME_RANGE", "ZONED_TIME")
 )
-SHOW_REFUSALS = False
 #: Pairs between two changes of a world's tables.
 _STEADY = 60
 
@@ -75,8 +75,6 @@ def run(directory: Path, engine: str | Engine, name: str, seed: int, pairs: int)
             except Error as error:
                 if error.condition not in REFUSALS:
                     raise Different(_shown(name, seed, number, make.__name__, pair, [str(error)], [])) from error
-                if SHOW_REFUSALS:
-                    print(make.__name__, str(error).splitlines()[0], "|", pair.left.text, "|", pair.right.text)
                 figures.refused[error.condition] += 1
                 figures.of_kind_refused[make.__name__] += 1
                 continue
@@ -161,6 +159,8 @@ def main() -> None:
                     raise
                 print(different, flush=True)
         seed += 1
+        done, seconds = sum(total.compared.values()), time.monotonic() - began
+        print(f"{done} pairs compared after {seconds:.0f} s", file=sys.stderr, flush=True)
     seconds = time.monotonic() - began
     print(f"{sum(total.compared.values())} pairs compared, {sum(total.refused.values())} refused, {seconds:.0f} s")
     for kind, count in sorted(total.compared.items()):

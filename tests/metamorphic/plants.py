@@ -15,7 +15,6 @@ from rewriter.exec.translate.expressions import Allowed, Typed
 from rewriter.planner import table_pruning
 from rewriter.planner.cover import choose_facts
 from rewriter.planner.rewrite import union_arms
-from rewriter.planner.time import time_predicates
 from rewriter.statements.maintain import refresh_fact
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -27,10 +26,11 @@ Fault = Callable[[pytest.MonkeyPatch], None]
 
 @dataclass(frozen=True)
 class Plant:
-    """A fault, and the world over which it must show."""
+    """A fault, and the world over which it must show, by the seed of its rows and queries."""
 
     fault: Fault
     world: str
+    seed: int = 0
 
 
 def a_period_is_lost(patch: pytest.MonkeyPatch) -> None:
@@ -83,11 +83,6 @@ def null_is_false_under_not(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(allowlist.ALLOWED, exp.Not, Allowed(planted, plain.entry))
 
 
-def no_time_is_null(patch: pytest.MonkeyPatch) -> None:
-    """Takes every time as not NULL."""
-    patch.setattr(time_predicates, "_IS_NULL", replace(time_predicates._IS_NULL, at_null=False))
-
-
 def negation_is_forgotten(patch: pytest.MonkeyPatch) -> None:
     """Prunes partitions by the condition below NOT."""
     kind = table_pruning._Reader
@@ -116,7 +111,6 @@ PLANTS = (
     Plant(differential.outdated_is_fresh, "hours"),
     Plant(differential.parts_overlap, "hours"),
     Plant(minima_are_summed, "hours"),
-    Plant(no_time_is_null, "hours"),
     Plant(null_is_false_under_not, "tables"),
     Plant(negation_is_forgotten, "tables"),
 )

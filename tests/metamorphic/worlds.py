@@ -116,6 +116,7 @@ _CUBE_AGGREGATES = (
     Aggregate("MAX(d)", "MAX"),
     Aggregate("MIN(f)", "MIN"),
     Aggregate("MIN(k)", "MIN"),
+    Aggregate("MIN(lo)", "MIN"),
     Aggregate("SUM(x) FILTER (WHERE d > 0)", "SUM"),
     Aggregate("SUM(CASE WHEN b THEN x ELSE 0 END)", "SUM"),
 )
@@ -131,10 +132,13 @@ _UNITS = (
 
 
 def _row(rng: random.Random) -> str:
-    """Returns dimensions of a row as SQL."""
+    """Returns dimensions of a row as SQL. Many rows have the same ones, so that rollups merge them."""
+    is_common = rng.random() < 0.5
     parts = []
     for column in _DIMENSIONS:
-        literal = "NULL" if rng.random() < 0.2 else rng.choice(column.literals)
+        literal = (
+            "NULL" if not is_common and rng.random() < 0.2 else rng.choice(column.literals[: 1 if is_common else 9])
+        )
         parts.append(literal if column.kind != "decimal" or literal == "NULL" else f"CAST({literal} AS DECIMAL(6,2))")
     return ", ".join(parts)
 
