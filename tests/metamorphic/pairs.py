@@ -351,7 +351,17 @@ def base_periods(rng: random.Random, relation: Relation) -> Pair:
     return Pair(Query(text), Query(text, base=True))
 
 
-#: Kinds for all relations, for those with a time, and for cubes.
+def same_rows(rng: random.Random, relation: Relation) -> Pair:
+    """A query over a table, and the same over a cube or a table with the same events."""
+    where, p = _condition(rng, relation), predicate(rng, relation)
+    groups, aggregates = _groups(rng, relation), _aggregates(rng, relation)
+    left, right = (
+        _grouped(groups, aggregates, f"{name} WHERE {where} AND {p}") for name in (relation.name, relation.twin)
+    )
+    return _pair(left, right)
+
+
+#: Kinds for all relations, for those with a time, for cubes, and for relations with a twin.
 ALWAYS: tuple[Maker, ...] = (
     filtered_count, rows_in_thirds, distinct_in_thirds, distinct_counts_in_thirds, aggregates_in_thirds,
     averages_in_thirds, having_in_thirds, membership, absence, named_queries, averages, exchanged_joins,
@@ -359,8 +369,14 @@ ALWAYS: tuple[Maker, ...] = (
 )  # fmt: skip
 OF_TIME: tuple[Maker, ...] = (spelled_ranges, nested_units, divided_ranges)
 OF_CUBES: tuple[Maker, ...] = (base_periods,)
+OF_TWINS: tuple[Maker, ...] = (same_rows,)
 
 
 def makers(relation: Relation) -> tuple[Maker, ...]:
-    """Returns the kinds of pairs that a relation has."""
-    return (*ALWAYS, *(OF_TIME if relation.time else ()), *(OF_CUBES if relation.base else ()))
+    """Returns the kinds of pairs that a relation has. Those that need more than one relation come three times."""
+    return (
+        *ALWAYS,
+        *(OF_TIME if relation.time else ()),
+        *(OF_CUBES * 3 if relation.base else ()),
+        *(OF_TWINS * 3 if relation.twin else ()),
+    )

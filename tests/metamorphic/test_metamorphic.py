@@ -11,7 +11,7 @@ from rewriter.exec.spark.engine import SparkEngine
 from tests.rotation import turn
 
 from .campaign import Figures, run
-from .pairs import ALWAYS, OF_CUBES, OF_TIME
+from .pairs import ALWAYS, OF_CUBES, OF_TIME, OF_TWINS
 from .worlds import WORLDS
 
 #: Pairs of an ordinary run, over a world; the least share of them that is compared, not refused.
@@ -42,7 +42,7 @@ def test_a_hundred_thousand_pairs_are_equal(tmp_path: Path, duckdb: DuckDBEngine
         world = list(WORLDS)[seed % len(WORLDS)]
         figures.add(run(tmp_path / str(seed), duckdb, world, 20_000 + seed, LONG_PAIRS))
     _check(figures, LONG_WORLDS * LONG_PAIRS)
-    assert set(figures.compared) == {make.__name__ for make in (*ALWAYS, *OF_TIME, *OF_CUBES)}
+    assert set(figures.compared) == {make.__name__ for make in (*ALWAYS, *OF_TIME, *OF_CUBES, *OF_TWINS)}
 
 
 @pytest.mark.long

@@ -47,6 +47,7 @@ class Relation:
 
     ``counter`` is the number of events of a row. ``bounds`` are texts of times, in order; a cube has ``time``, and a
     table may have it. ``base`` is the setting of its base period. ``views`` are views over it, with their texts.
+    ``twin`` is another relation with the same events.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Relation:
     base: str | None = None
     units: tuple[tuple[str, str, str], ...] = ()
     views: tuple[tuple[str, str], ...] = ()
+    twin: str | None = None
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -280,7 +282,7 @@ def events(directory: Path, engine: str | Engine, seed: int) -> World:
     plain = Relation(
         "events", (*_DIMENSIONS, Column("x", "whole", ("-4", "7", "60"))), ("m", "lo", "t"), _EVENT_AGGREGATES,
         (Average("m", "COUNT(m)"), Average("x", "COUNT(x)")), "1", "t", bounds, None, _UNITS,
-        _views(session, "events", "t"),
+        _views(session, "events", "t"), "c",
     )  # fmt: skip
     changes = (
         lambda rng: f"INSERT INTO events VALUES {', '.join(event(rng, days) for _ in range(3))}",
@@ -346,8 +348,9 @@ def tables(directory: Path, engine: str | Engine, seed: int) -> World:
                 f"CREATE EXTERNAL TABLE {name} ({types}) PARTITIONED BY (p INT) STORED AS {form} LOCATION '{name}'"
             )
             session.execute(f"INSERT INTO {name} SELECT {names} FROM plain")
+        twin = "plain" if name == "files" else None
         averages, views = (Average("d", "COUNT(d)"), Average("z", "COUNT(z)")), _views(session, name, None)
-        relations.append(Relation(name, columns, ("z", "e", "g"), _PLAIN_AGGREGATES, averages, views=views))
+        relations.append(Relation(name, columns, ("z", "e", "g"), _PLAIN_AGGREGATES, averages, views=views, twin=twin))
     return World("tables", session, tuple(relations))
 
 
