@@ -272,11 +272,8 @@ def averages(rng: random.Random, relation: Relation) -> Pair:
 
 def exchanged_joins(rng: random.Random, relation: Relation) -> Pair:
     """A join, and the same with its sides exchanged."""
-    where, key = _condition(rng, relation), rng.choice(("k", "d"))
-    if relation.time is not None:
-        where = where.replace(f"{relation.time} ", f"r.{relation.time} ")
-    else:
-        where = "TRUE"
+    ends, key = _range(rng, relation), rng.choice(("k", "d"))
+    where = f"r.{relation.time} >= '{ends[0]}' AND r.{relation.time} < '{ends[1]}'" if ends else "TRUE"
     value = next(each for each in ("x", "d") if f"SUM({each})" in {each.text for each in relation.aggregates})
     columns = f"label, SUM(r.{value}) AS s, COUNT(*) AS n"
     on = rng.choice((f"r.{key} = o.{key}", f"r.{key} = o.{key} AND o.label IS NOT NULL", f"r.{key} <=> o.{key}"))
