@@ -62,9 +62,8 @@ def outcome(adapter: type[Adapter], scenario: Scenario) -> dict[str, Any]:
     rows: list[Row] = []
     refused, not_expressible = "", ""
     folder = Path(tempfile.mkdtemp(prefix="truth-"))
-    tool: Adapter | None = None
+    tool = adapter(folder, scenario, trace)
     try:
-        tool = adapter(folder, scenario, trace)
         for step in scenario.steps:
             trace.add(f"-- {type(step).__name__}")
             tool.run(step)
@@ -77,8 +76,7 @@ def outcome(adapter: type[Adapter], scenario: Scenario) -> dict[str, Any]:
         refused = f"{type(error).__name__}: {error}"
         trace.add(f"refused: {refused}")
     finally:
-        if tool is not None:
-            tool.close()
+        tool.close()
         shutil.rmtree(folder, ignore_errors=True)
     return {
         "column": adapter.column,
