@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -39,17 +40,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m truth", description="Do tools tell the truth about rollups?")
     parser.add_argument("--tools", nargs="*", default=[tool.name for tool in tools()], help="names of tools.toml")
     parser.add_argument("--scenarios", nargs="*", default=[], help="names of scenarios; default: all")
-    parser.add_argument("--environments", type=Path, default=Path("truth-environments"), help="where tools are installed")
+    parser.add_argument(
+        "--environments", type=Path, default=Path("truth-environments"), help="where tools are installed"
+    )
     parser.add_argument("--output", type=Path, default=Path("truth-results"), help="the directory of the results")
     parser.add_argument("--product", help="a Python in which rewriter is installed; default: this one")
+    parser.add_argument("--jobs", type=int, default=1, help="how many tools run at the same time")
     arguments = parser.parse_args()
-    columns = []
-    for tool in tools():
-        if tool.name in arguments.tools:
-            made = columns_of(tool, arguments.environments.resolve(), arguments.scenarios, arguments.product)
-            for column in made:
-                print(f"{column.name} {column.version}: {dict(column.counts(SCENARIOS))}", file=sys.stderr)
-            columns.extend(made)
+    environments = arguments.environments.resolve()
+    asked = [tool for tool in tools() if tool.name in arguments.tools]
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        made = pool.map(lambda tool: columns_of(tool, environments, arguments.scenarios, arguments.product), asked)
+        columns = [column for columns in made for column in columns]
+    for column in columns:
+        print(f"{column.name} {column.version}: {dict(column.counts(SCENARIOS))}", file=sys.stderr)
     chosen = [scenario for scenario in SCENARIOS if not arguments.scenarios or scenario.name in arguments.scenarios]
     arguments.output.mkdir(parents=True, exist_ok=True)
     (arguments.output / "results.md").write_text(markdown(chosen, columns))

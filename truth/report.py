@@ -46,7 +46,12 @@ class Column:
 
 def markdown(scenarios: Sequence[Scenario], columns: Sequence[Column]) -> str:
     """Returns the totals, the table of scenarios, and the reasons of what is not expressible."""
-    lines = ["# Results", "", "| column | version | " + " | ".join(MARKS) + " |", "| --- | --- |" + " ---: |" * len(MARKS)]
+    lines = [
+        "# Results",
+        "",
+        "| column | version | " + " | ".join(MARKS) + " |",
+        "| --- | --- |" + " ---: |" * len(MARKS),
+    ]
     for column in columns:
         counts = column.counts(scenarios)
         numbers = " | ".join(str(counts[name]) for name in MARKS)
@@ -55,7 +60,13 @@ def markdown(scenarios: Sequence[Scenario], columns: Sequence[Column]) -> str:
     lines += [f"{number}. {column.name}" for number, column in enumerate(columns, 1)]
     header = " | ".join(str(number) for number in range(1, len(columns) + 1))
     for family in dict.fromkeys(scenario.family for scenario in scenarios):
-        lines += ["", f"## {family.capitalize()}", "", f"| scenario | reports | {header} |", "| --- | --- |" + " --- |" * len(columns)]
+        lines += [
+            "",
+            f"## {family.capitalize()}",
+            "",
+            f"| scenario | reports | {header} |",
+            "| --- | --- |" + " --- |" * len(columns),
+        ]
         for scenario in scenarios:
             if scenario.family == family:
                 cells = " | ".join(MARKS[judged] if (judged := column.verdict(scenario)) else "" for column in columns)
@@ -64,17 +75,26 @@ def markdown(scenarios: Sequence[Scenario], columns: Sequence[Column]) -> str:
     for column in columns:
         for scenario in scenarios:
             if column.verdict(scenario) == "not expressible":
-                lines.append(f"- {column.name}, `{scenario.name}`: {column.outcomes[scenario.name]['not_expressible']}.")
+                lines.append(
+                    f"- {column.name}, `{scenario.name}`: {column.outcomes[scenario.name]['not_expressible']}."
+                )
     return "\n".join(lines) + "\n"
 
 
 def html(scenarios: Sequence[Scenario], columns: Sequence[Column]) -> str:
-    """Returns a page without scripts. Each cell is a ``details`` element with the steps, the result and what is right."""
-    head = "".join(f'<th><a href="{escape(c.page)}">{escape(c.name)}</a><br><small>{escape(c.version)}</small></th>' for c in columns)
+    """Returns a page without scripts. Each cell opens to the steps, the result and the right answer."""
+    head = "".join(
+        f'<th><a href="{escape(c.page)}">{escape(c.name)}</a><br><small>{escape(c.version)}</small></th>'
+        for c in columns
+    )
     totals = "".join(f"<td><small>{_totals(column, scenarios)}</small></td>" for column in columns)
-    rows = "".join(f"<tr><td>{_described(scenario)}</td>{''.join(_cell(c, scenario) for c in columns)}</tr>\n" for scenario in scenarios)
+    rows = "".join(
+        f"<tr><td>{_described(scenario)}</td>{''.join(_cell(c, scenario) for c in columns)}</tr>\n"
+        for scenario in scenarios
+    )
     return f"""<!doctype html><meta charset="utf-8"><title>A public bench of truth</title>
-<style>body{{font:14px sans-serif}}table{{border-collapse:collapse}}td,th{{border:1px solid #bbb;padding:4px;vertical-align:top}}
+<style>body{{font:14px sans-serif}}
+table{{border-collapse:collapse}}td,th{{border:1px solid #bbb;padding:4px;vertical-align:top}}
 pre{{white-space:pre-wrap;max-width:42em;font-size:12px}}th{{position:sticky;top:0;background:#fff}}</style>
 <h1>A public bench of truth</h1><p>Open a cell to see what was run.</p>
 <table><tr><th>scenario</th>{head}</tr><tr><td>totals</td>{totals}</tr>
@@ -93,12 +113,14 @@ def _short(link: str) -> str:
 
 def _described(scenario: Scenario) -> str:
     links = ", ".join(
-        link if link == NO_REPORT else f'<a href="{escape(link)}">{escape(_short(link))}</a>' for link in scenario.reports
+        link if link == NO_REPORT else f'<a href="{escape(link)}">{escape(_short(link))}</a>'
+        for link in scenario.reports
     )
     steps = "\n".join(map(str, scenario.steps))
     return (
         f"<details><summary><b>{escape(scenario.name)}</b>: {escape(scenario.title)}</summary><pre>{escape(steps)}\n"
-        f"{escape(str(scenario.question))}\nright: {escape(str(scenario.right))}\n{escape(scenario.derivation)}</pre></details>"
+        f"{escape(str(scenario.question))}\nright: {escape(str(scenario.right))}\n"
+        f"{escape(scenario.derivation)}</pre></details>"
         f"<small>{links}</small>"
     )
 

@@ -52,7 +52,7 @@ class Adapter(ABC):
     def ask(self, question: Question) -> list[Row]:
         """Returns the tool's answer in the form of ``Scenario.right``."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 (most tools hold nothing)
         """Releases what the tool holds."""
 
 

@@ -68,14 +68,23 @@ class IncrementalView(Adapter):
     def sql(self, text: str) -> list[Row]:
         """Runs a statement and returns its rows."""
         self.trace.add(text)
-        found = str(self.session.query(f"{text}\nSETTINGS output_format_json_quote_denormals = 1", "JSONCompact")
-                    if text.startswith("SELECT") else self.session.query(text, "JSONCompact"))
+        found = str(
+            self.session.query(f"{text}\nSETTINGS output_format_json_quote_denormals = 1", "JSONCompact")
+            if text.startswith("SELECT")
+            else self.session.query(text, "JSONCompact")
+        )
         if not found.strip():
             return []
         answer = json.loads(found)
-        numeric = [not column["type"].endswith(("String", "String)")) and "Date" not in column["type"] for column in answer["meta"]]
+        numeric = [
+            not column["type"].endswith(("String", "String)")) and "Date" not in column["type"]
+            for column in answer["meta"]
+        ]
         return [
-            tuple(float(value) if number and isinstance(value, str) else value for value, number in zip(row, numeric, strict=True))
+            tuple(
+                float(value) if number and isinstance(value, str) else value
+                for value, number in zip(row, numeric, strict=True)
+            )
             for row in answer["data"]
         ]
 
@@ -107,7 +116,14 @@ class IncrementalView(Adapter):
     def text(self, question: Question) -> str:
         """Returns the question over the states by day where the range is whole days, else over events."""
         if self._fits(question):
-            return _grouped(question, "days", "day", f"toDate('{question.start[:10]}')", f"toDate('{question.end[:10]}')", OVER_STATES)
+            return _grouped(
+                question,
+                "days",
+                "day",
+                f"toDate('{question.start[:10]}')",
+                f"toDate('{question.end[:10]}')",
+                OVER_STATES,
+            )
         return _over_events(question)
 
     def _fits(self, question: Question) -> bool:
@@ -129,8 +145,10 @@ class Projection(IncrementalView):
     page = "https://clickhouse.com/docs/data-modeling/projections"
 
     def create(self) -> None:
-        projection = f", PROJECTION days (SELECT toStartOfDay(ts), item, {FINAL.replace(' AS ', ' AS p_')} GROUP BY toStartOfDay(ts), item)"
-        self.sql(EVENTS.format(projection=projection) + " SETTINGS lightweight_mutation_projection_mode = 'rebuild'")
+        stored = FINAL.replace(" AS ", " AS p_")
+        day = f"SELECT toStartOfDay(ts), item, {stored} GROUP BY toStartOfDay(ts), item"
+        kept = "SETTINGS lightweight_mutation_projection_mode = 'rebuild'"
+        self.sql(f"{EVENTS.format(projection=f', PROJECTION days ({day})')} {kept}")
 
     def text(self, question: Question) -> str:
         if self._fits(question):
@@ -148,7 +166,8 @@ def _time(text: str) -> str:
 
 def _rows(events: tuple[Event, ...]) -> str:
     return ", ".join(
-        f"({event.id}, {_time(event.at)}, {_text(event.item)}, {event.user}, {_number(event.amount)})" for event in events
+        f"({event.id}, {_time(event.at)}, {_text(event.item)}, {event.user}, {_number(event.amount)})"
+        for event in events
     )
 
 

@@ -55,7 +55,9 @@ class Rewritten(Adapter):
                 self._keep(~pl.col("ts").is_between(start, end, closed="left"), f"ts not in [{start}, {end})")
                 self._write(step.events)
             case Refresh():
-                self.trace.add("scan_parquet('events/*.parquet').group_by(day, item).agg(…).write_parquet('days.parquet')")
+                self.trace.add(
+                    "scan_parquet('events/*.parquet').group_by(day, item).agg(…).write_parquet('days.parquet')"
+                )
                 self._days().write_parquet(self.folder / "days.parquet")
             case Retain():
                 oldest = datetime.fromisoformat(step.now) - timedelta(days=step.days)
@@ -82,7 +84,9 @@ class Rewritten(Adapter):
 
     def _days(self) -> pl.DataFrame:
         day = _local(pl.col("ts"), self.scenario.zone).dt.truncate("1d").alias("day")
-        stored = [expression.alias(name) for name, expression in OVER_EVENTS.items() if name not in ("average", "users")]
+        stored = [
+            expression.alias(name) for name, expression in OVER_EVENTS.items() if name not in ("average", "users")
+        ]
         return pl.read_parquet(self.events / "*.parquet").group_by(day, "item").agg(*stored)
 
     def ask(self, question: Question) -> list[Row]:
@@ -91,10 +95,14 @@ class Rewritten(Adapter):
         start, end = datetime.fromisoformat(question.start), datetime.fromisoformat(question.end)
         frame: pl.DataFrame
         if self._fits(question):
-            self.trace.add(f"read_parquet('days.parquet').filter(day in [{start}, {end})), {question.measures} by {question.by}")
+            self.trace.add(
+                f"read_parquet('days.parquet').filter(day in [{start}, {end})), {question.measures} by {question.by}"
+            )
             frame, time, measures = pl.read_parquet(self.folder / "days.parquet"), pl.col("day"), OVER_DAYS
         else:
-            self.trace.add(f"read_parquet('events/*.parquet').filter(ts in [{start}, {end})), {question.measures} by {question.by}")
+            self.trace.add(
+                f"read_parquet('events/*.parquet').filter(ts in [{start}, {end})), {question.measures} by {question.by}"
+            )
             frame, time, measures = pl.read_parquet(self.events / "*.parquet"), pl.col("ts"), OVER_EVENTS
         frame = frame.filter(time.is_between(start, end, closed="left"))
         chosen = [measures[name].alias(f"m_{name}") for name in question.measures]
@@ -109,7 +117,11 @@ class Rewritten(Adapter):
 
 
 def _local(time: pl.Expr, zone: str) -> pl.Expr:
-    return time if zone == "UTC" else time.dt.replace_time_zone("UTC").dt.convert_time_zone(zone).dt.replace_time_zone(None)
+    return (
+        time
+        if zone == "UTC"
+        else time.dt.replace_time_zone("UTC").dt.convert_time_zone(zone).dt.replace_time_zone(None)
+    )
 
 
 ADAPTERS = (Rewritten,)

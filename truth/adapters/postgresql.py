@@ -98,7 +98,9 @@ class Upserted(MaterializedView):
         where = f"WHERE {day_of('ts', self.scenario.zone)} >= DATE '{since}'" if known is not None else ""
         names = [part.split(" AS ")[1] for part in DAY_MEASURES.split(",")]
         changes = ", ".join(f"{name.strip()} = excluded.{name.strip()}" for name in names)
-        self.sql(f"INSERT INTO days {days_query(self.scenario.zone, where)}\nON CONFLICT (day, item) DO UPDATE SET {changes}")
+        self.sql(
+            f"INSERT INTO days {days_query(self.scenario.zone, where)}\nON CONFLICT (day, item) DO UPDATE SET {changes}"
+        )
 
 
 ADAPTERS = (MaterializedView, Upserted)

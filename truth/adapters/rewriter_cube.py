@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import rewriter
-
 from truth.adapters.base import Adapter, Trace, serve, tidy
 from truth.model import Event, Late, Load, LoseFiles, Question, Refresh, Reload, Restart, Retain, Row, Scenario, Step
 

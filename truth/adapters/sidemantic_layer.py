@@ -27,11 +27,10 @@ class Full(Adapter):
     """A pre-aggregation by day, which each refresh makes again. The layer decides whether a question reads it."""
 
     column = "Sidemantic, full refresh"
-    page = "https://docs.sidemantic.com/pre-aggregations.html"
+    page = "https://pypi.org/project/sidemantic/0.13.0/"
     refusals = (duckdb.Error, ValueError)
     mode: Literal["full", "incremental"] = "full"
     window: str | None = None
-    partitions: Literal["day"] | None = None
 
     def __init__(self, folder: Path, scenario: Scenario, trace: Trace) -> None:
         super().__init__(folder, scenario, trace)
@@ -47,7 +46,6 @@ class Full(Adapter):
             dimensions=["item"],
             time_dimension="ts",
             granularity="day",
-            partition_granularity=self.partitions,
             refresh_key=key,
         )
         self.model = Model(
@@ -91,11 +89,12 @@ class Full(Adapter):
                 raise NotExpressibleError("all tables are in one database file")
 
     def _refresh(self) -> None:
+        since = "ts >= {WATERMARK}" if self.mode == "incremental" else None
         for rollup in self.model.pre_aggregations:
             self.trace.add(f"pre-aggregation {rollup.name}: refresh(mode={self.mode!r})")
             rollup.refresh(
                 connection=self.layer.adapter,
-                source_sql=rollup.generate_materialization_sql(self.model),
+                source_sql=rollup.generate_materialization_sql(self.model, since),
                 table_name=rollup.get_table_name(self.model.name),
                 mode=self.mode,
                 watermark_column="ts_day",
@@ -123,12 +122,11 @@ class Full(Adapter):
 
 
 class Incremental(Full):
-    """Partitions of days; an incremental refresh makes those of the last 2 days again."""
+    """An incremental refresh from the newest day on, which makes the 2 days before it again."""
 
-    column = "Sidemantic, incremental, update_window 2 days"
+    column = "Sidemantic, incremental refresh, lookback 2 days"
     mode = "incremental"
     window = "2 days"
-    partitions = "day"
 
 
 ADAPTERS = (Full, Incremental)

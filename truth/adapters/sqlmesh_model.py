@@ -62,7 +62,9 @@ class Incremental(Adapter):
                 if step.events:
                     self.sql(f"INSERT INTO shop.events VALUES {values_sql(step.events)}")
             case Reload():
-                self.sql(f"DELETE FROM shop.events WHERE ts >= TIMESTAMP '{step.start}' AND ts < TIMESTAMP '{step.end}'")
+                self.sql(
+                    f"DELETE FROM shop.events WHERE ts >= TIMESTAMP '{step.start}' AND ts < TIMESTAMP '{step.end}'"
+                )
                 if step.events:
                     self.sql(f"INSERT INTO shop.events VALUES {values_sql(step.events)}")
             case Refresh():

@@ -61,8 +61,13 @@ class Rollup(Adapter):
             case Load() | Late():
                 self._append(step.events)
             case Reload():
-                if any(step.start <= event.at < step.end and not _kept(event, step) for event in _earlier(self.scenario, step)):
-                    raise NotExpressibleError("no statement deletes rows; a row is replaced by one of the same key and time")
+                if any(
+                    step.start <= event.at < step.end and not _kept(event, step)
+                    for event in _earlier(self.scenario, step)
+                ):
+                    raise NotExpressibleError(
+                        "no statement deletes rows; a row is replaced by one of the same key and time"
+                    )
                 self._append(step.events)
             case Refresh():
                 if not self.made:
@@ -70,7 +75,9 @@ class Rollup(Adapter):
                     self.made = True
                 self.trace.add(f"maintain() -> {self.lake.table('shop.events').maintain(retention=False)}")
             case Retain():
-                raise NotExpressibleError("retention counts from the machine's clock, and drops raw rows and rollups by age")
+                raise NotExpressibleError(
+                    "retention counts from the machine's clock, and drops raw rows and rollups by age"
+                )
             case Restart():
                 self.lake = timelake.Lake(str(self.folder / "lake"))
             case LoseFiles():
@@ -93,7 +100,8 @@ class Rollup(Adapter):
         where = f"ts >= TIMESTAMP '{question.start}' AND ts < TIMESTAMP '{question.end}'"
         table, time, measures = f"shop.events WHERE {where}", "ts", OVER_EVENTS
         if whole_days(question) and question.by != "hour" and "users" not in question.measures:
-            buckets = f"SELECT item, time_bucket(INTERVAL '1 day', ts) AS bucket, {STORED}\nFROM {table} GROUP BY item, bucket"
+            selected = f"SELECT item, time_bucket(INTERVAL '1 day', ts) AS bucket, {STORED}"
+            buckets = f"{selected}\nFROM {table} GROUP BY item, bucket"
             table, time, measures = f"({buckets}) AS buckets", "bucket", OVER_BUCKETS
         chosen = ", ".join(f"{measures[name]} AS {name}" for name in question.measures)
         if question.by is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truth.model import Load, Question, Refresh, Reload, Scenario
+from truth.model import Question, Refresh, Reload, Scenario
 from truth.scenarios.boundaries import REFRESHED, THREE_DAYS
 from truth.scenarios.events import MARCH, event, github
 from truth.scenarios.late_rows import WHOLE

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from truth.model import Late, Load, Question, Refresh, Reload, Scenario
-from truth.scenarios.boundaries import REFRESHED, THREE_DAYS
-from truth.scenarios.events import MARCH, event, github
+from truth.model import Late, Load, Question, Refresh, Scenario
+from truth.scenarios.boundaries import REFRESHED
+from truth.scenarios.events import event, github
 
 WHOLE = Question(("events", "amount"), "2024-03-01 00:00:00", "2024-03-04 00:00:00")
 LATE = event(7, "2024-03-01 09:00", 100.0)

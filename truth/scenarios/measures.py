@@ -11,8 +11,13 @@ NAN = float("nan")
 
 
 def two_days(
-    name: str, title: str, reports: tuple[str, ...], amounts: tuple[float | None, ...], measures: tuple[Measure, ...],
-    right: tuple[Row, ...], derivation: str,
+    name: str,
+    title: str,
+    reports: tuple[str, ...],
+    amounts: tuple[float | None, ...],
+    measures: tuple[Measure, ...],
+    right: tuple[Row, ...],
+    derivation: str,
 ) -> Scenario:
     """Returns a scenario in which the first amount is of 1 March, and the others are of 2 March."""
     events = tuple(
@@ -126,7 +131,11 @@ SCENARIOS = (
             Load(
                 START,
                 END,
-                (event(1, "2024-03-01 08:00", 1.0, None), event(2, "2024-03-02 08:00", 2.0, None), event(3, "2024-03-02 09:00", 4.0)),
+                (
+                    event(1, "2024-03-01 08:00", 1.0, None),
+                    event(2, "2024-03-02 08:00", 2.0, None),
+                    event(3, "2024-03-02 09:00", 4.0),
+                ),
             ),
             Refresh("2024-03-03 00:30:00"),
         ),

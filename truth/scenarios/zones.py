@@ -79,7 +79,11 @@ SCENARIOS = (
         "zone-other-than-rollups",
         "zones",
         "A question of Berlin's days, where the rollups have days of UTC",
-        (github("OpenTSDB/opentsdb", 1639), github("cube-js/cube", 9638), github("elastic/elasticsearch", 40844, "pull")),
+        (
+            github("OpenTSDB/opentsdb", 1639),
+            github("cube-js/cube", 9638),
+            github("elastic/elasticsearch", 40844, "pull"),
+        ),
         EVENING,
         Question(("events", "amount"), "2024-01-30 23:00:00", "2024-02-01 23:00:00", "day", "Europe/Berlin"),
         (("2024-01-31", 1, 1.0), ("2024-02-01", 2, 6.0)),
@@ -105,7 +109,11 @@ SCENARIOS = (
             Load(
                 "2024-03-01 00:00:00",
                 "2024-03-03 00:00:00",
-                (event(1, "2024-03-01 18:15", 1.0), event(2, "2024-03-01 18:45", 2.0), event(3, "2024-03-02 18:15", 4.0)),
+                (
+                    event(1, "2024-03-01 18:15", 1.0),
+                    event(2, "2024-03-01 18:45", 2.0),
+                    event(3, "2024-03-02 18:15", 4.0),
+                ),
             ),
             Refresh("2024-03-03 00:30:00"),
         ),
