@@ -46,7 +46,7 @@ class IncrementalView(Adapter):
     """A materialized view into an AggregatingMergeTree by day. It is updated by each INSERT; no job refreshes it."""
 
     column = "ClickHouse (chdb), incremental materialized view"
-    page = "https://clickhouse.com/docs/materialized-view/incremental-materialized-view"
+    page = "https://clickhouse.com/docs/concepts/features/projections/materialized-views-versus-projections"
     refusals = (RuntimeError,)
 
     def __init__(self, folder: Path, scenario: Scenario, trace: Trace) -> None:
@@ -142,7 +142,7 @@ class Projection(IncrementalView):
     """A projection of the events by day. ClickHouse reads it where a query fits."""
 
     column = "ClickHouse (chdb), projection"
-    page = "https://clickhouse.com/docs/data-modeling/projections"
+    page = "https://clickhouse.com/docs/concepts/features/projections/materialized-views-versus-projections"
 
     def create(self) -> None:
         stored = FINAL.replace(" AS ", " AS p_")

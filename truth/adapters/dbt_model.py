@@ -41,7 +41,7 @@ class Incremental(Adapter):
     """``is_incremental()`` filters by the newest day of the table, as the guide of incremental models shows."""
 
     column = "dbt-duckdb, incremental"
-    page = "https://docs.getdbt.com/docs/build/incremental-models"
+    page = "https://docs.getdbt.com/docs/build/incremental-models-overview"
     refusals = (duckdb.Error, DbtError)
     text = INCREMENTAL
     batches = False

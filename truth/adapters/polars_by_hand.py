@@ -37,7 +37,7 @@ class Rewritten(Adapter):
     """The rollup is computed from all files by each refresh."""
 
     column = "polars by hand, rollup written again"
-    page = "https://docs.pola.rs/user-guide/transformations/time-series/rolling/"
+    page = "https://docs.pola.rs/api/python/stable/reference/dataframe/api/polars.DataFrame.group_by_dynamic.html"
     refusals = (pl.exceptions.PolarsError, FileNotFoundError)
 
     def __init__(self, folder: Path, scenario: Scenario, trace: Trace) -> None:

@@ -30,7 +30,7 @@ class Cube(Adapter):
     """A cube, refreshed by REFRESH FACT."""
 
     column = "rewriter"
-    page = "docs/how-to/events.md"
+    page = "../docs/how-to/events.md"
     refusals = (rewriter.Error,)
 
     def __init__(self, folder: Path, scenario: Scenario, trace: Trace) -> None:
