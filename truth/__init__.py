@@ -1,0 +1,1 @@
+"""A public bench: whether tools tell the truth about rollups and time ranges. README.md explains it."""

@@ -1,0 +1,97 @@
+"""DuckDB with a daily rollup that a person keeps by SQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from truth.adapters.base import Adapter, NotExpressibleError, Trace, serve, tidy, values_sql
+from truth.adapters.sql import by_hand, day_of, days_query, over_events
+from truth.model import Late, Load, LoseFiles, Question, Refresh, Reload, Restart, Retain, Row, Scenario, Step
+
+
+class EventsOnly(Adapter):
+    """No rollup: each question reads the events."""
+
+    column = "DuckDB, events only"
+    page = "https://duckdb.org/docs/stable/sql/statements/select"
+    refusals = (duckdb.Error,)
+
+    def __init__(self, folder: Path, scenario: Scenario, trace: Trace) -> None:
+        super().__init__(folder, scenario, trace)
+        self.connection = duckdb.connect(str(folder / "db.duckdb"))
+        self.sql("CREATE TABLE events (id BIGINT, ts TIMESTAMP, item VARCHAR, user_id BIGINT, amount DOUBLE)")
+
+    def sql(self, text: str) -> list[Row]:
+        """Runs a statement and returns its rows."""
+        self.trace.add(text)
+        return self.connection.execute(text).fetchall()
+
+    def run(self, step: Step) -> None:
+        match step:
+            case Load() | Late():
+                if step.events:
+                    self.sql(f"INSERT INTO events VALUES {values_sql(step.events)}")
+            case Reload():
+                self.sql("BEGIN")
+                self.sql(f"DELETE FROM events WHERE ts >= TIMESTAMP '{step.start}' AND ts < TIMESTAMP '{step.end}'")
+                if step.events:
+                    self.sql(f"INSERT INTO events VALUES {values_sql(step.events)}")
+                self.sql("COMMIT")
+            case Refresh():
+                self.refresh()
+            case Retain():
+                self.sql(f"DELETE FROM events WHERE ts < TIMESTAMP '{step.now}' - INTERVAL {step.days} DAY")
+            case Restart():
+                self.connection.close()
+                self.connection = duckdb.connect(str(self.folder / "db.duckdb"))
+            case LoseFiles():
+                raise NotExpressibleError("all tables are in one database file")
+
+    def refresh(self) -> None:
+        """Brings the rollup up to date."""
+
+    def ask(self, question: Question) -> list[Row]:
+        if self.scenario.undelivered:
+            raise NotExpressibleError("a table has no record of which hours were loaded")
+        return tidy(self.sql(over_events(question)), question.by)
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+class Rebuilt(EventsOnly):
+    """The rollup is replaced by each refresh."""
+
+    column = "DuckDB by hand, CREATE OR REPLACE"
+    page = "https://duckdb.org/docs/stable/sql/statements/create_table"
+
+    def refresh(self) -> None:
+        self.sql(f"CREATE OR REPLACE TABLE days AS {days_query(self.scenario.zone)}")
+
+    def ask(self, question: Question) -> list[Row]:
+        if self.scenario.undelivered:
+            raise NotExpressibleError("a table has no record of which hours were loaded")
+        return tidy(self.sql(by_hand(question, self.scenario)), question.by)
+
+
+class Appended(Rebuilt):
+    """Each refresh adds the days after the last one of the rollup."""
+
+    column = "DuckDB by hand, INSERT after the last day"
+    page = "https://duckdb.org/docs/stable/sql/statements/insert"
+
+    def __init__(self, folder: Path, scenario: Scenario, trace: Trace) -> None:
+        super().__init__(folder, scenario, trace)
+        self.sql(f"CREATE TABLE days AS {days_query(scenario.zone, 'WHERE false')}")
+
+    def refresh(self) -> None:
+        after = f"WHERE {day_of('ts', self.scenario.zone)} > (SELECT COALESCE(MAX(day), DATE '1970-01-01') FROM days)"
+        self.sql(f"INSERT INTO days {days_query(self.scenario.zone, after)}")
+
+
+ADAPTERS = (EventsOnly, Rebuilt, Appended)
+
+if __name__ == "__main__":
+    serve(ADAPTERS)

@@ -1,0 +1,109 @@
+"""PostgreSQL by ``pgserver``: a materialized view, and a rollup table that a job upserts."""
+
+from __future__ import annotations
+
+import atexit
+import tempfile
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pgserver
+import psycopg
+
+from truth.adapters.base import Adapter, NotExpressibleError, Trace, serve, tidy, values_sql
+from truth.adapters.sql import DAY_MEASURES, by_hand, day_of, days_query
+from truth.model import Late, Load, LoseFiles, Question, Refresh, Reload, Restart, Retain, Row, Scenario, Step
+
+_SERVER = pgserver.get_server(tempfile.mkdtemp(prefix="truth-pg-"))
+atexit.register(_SERVER.cleanup)
+
+
+class MaterializedView(Adapter):
+    """A materialized view by day. A dashboard reads it for whole days, and the events otherwise."""
+
+    column = "PostgreSQL, materialized view"
+    page = "https://www.postgresql.org/docs/16/rules-materializedviews.html"
+    refusals = (psycopg.Error,)
+
+    def __init__(self, folder: Path, scenario: Scenario, trace: Trace) -> None:
+        super().__init__(folder, scenario, trace)
+        self.connection = psycopg.connect(_SERVER.get_uri(), autocommit=True)
+        self.connection.execute("SET TimeZone = 'UTC'")
+        self.connection.execute("DROP TABLE IF EXISTS events CASCADE")
+        self.connection.execute("DROP TABLE IF EXISTS days")
+        self.sql("CREATE TABLE events (id BIGINT, ts TIMESTAMP, item TEXT, user_id BIGINT, amount DOUBLE PRECISION)")
+        self.create()
+
+    def sql(self, text: str) -> list[Row]:
+        """Runs a statement and returns its rows."""
+        self.trace.add(text)
+        cursor = self.connection.execute(text)
+        return list(cursor.fetchall()) if cursor.description else []
+
+    def create(self) -> None:
+        """Creates the rollup, which is empty."""
+        self.sql(f"CREATE MATERIALIZED VIEW days AS {days_query(self.scenario.zone)}")
+
+    def refresh(self, step: Refresh) -> None:
+        """Brings the rollup up to date."""
+        self.sql("REFRESH MATERIALIZED VIEW days")
+
+    def run(self, step: Step) -> None:
+        match step:
+            case Load() | Late():
+                if step.events:
+                    self.sql(f"INSERT INTO events VALUES {values_sql(step.events)}")
+            case Reload():
+                self.sql("BEGIN")
+                self.sql(f"DELETE FROM events WHERE ts >= TIMESTAMP '{step.start}' AND ts < TIMESTAMP '{step.end}'")
+                if step.events:
+                    self.sql(f"INSERT INTO events VALUES {values_sql(step.events)}")
+                self.sql("COMMIT")
+            case Refresh():
+                self.refresh(step)
+            case Retain():
+                self.sql(f"DELETE FROM events WHERE ts < TIMESTAMP '{step.now}' - INTERVAL '{step.days} days'")
+            case Restart():
+                self.connection.close()
+                self.connection = psycopg.connect(_SERVER.get_uri(), autocommit=True)
+                self.connection.execute("SET TimeZone = 'UTC'")
+            case LoseFiles():
+                raise NotExpressibleError("a table's files do not belong to days")
+
+    def ask(self, question: Question) -> list[Row]:
+        if self.scenario.undelivered:
+            raise NotExpressibleError("a table has no record of which hours were loaded")
+        return tidy(self.sql(by_hand(question, self.scenario)), question.by)
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+class Upserted(MaterializedView):
+    """A job upserts the days from the day before yesterday on."""
+
+    column = "PostgreSQL, upsert of 3 days"
+    page = "https://www.postgresql.org/docs/16/sql-insert.html"
+
+    def create(self) -> None:
+        self.sql(
+            "CREATE TABLE days (day DATE, item TEXT, events BIGINT, counted BIGINT, amount DOUBLE PRECISION,"
+            " least DOUBLE PRECISION, most DOUBLE PRECISION, UNIQUE NULLS NOT DISTINCT (day, item))"
+        )
+
+    def refresh(self, step: Refresh) -> None:
+        known = self.sql("SELECT MAX(day) FROM days")[0][0]
+        since = (datetime.fromisoformat(step.now) - timedelta(days=2)).date()
+        since = since if known is None or since < known else known
+        where = f"WHERE {day_of('ts', self.scenario.zone)} >= DATE '{since}'" if known is not None else ""
+        names = [part.split(" AS ")[1] for part in DAY_MEASURES.split(",")]
+        changes = ", ".join(f"{name.strip()} = excluded.{name.strip()}" for name in names)
+        self.sql(
+            f"INSERT INTO days {days_query(self.scenario.zone, where)}\nON CONFLICT (day, item) DO UPDATE SET {changes}"
+        )
+
+
+ADAPTERS = (MaterializedView, Upserted)
+
+if __name__ == "__main__":
+    serve(ADAPTERS)

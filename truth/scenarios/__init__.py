@@ -1,0 +1,16 @@
+"""All scenarios, a module for each family of faults."""
+
+from truth.model import Scenario
+from truth.scenarios import boundaries, calendar, corrections, holes, late_rows, measures, retention, storage, zones
+
+SCENARIOS: tuple[Scenario, ...] = (
+    *boundaries.SCENARIOS,
+    *late_rows.SCENARIOS,
+    *corrections.SCENARIOS,
+    *holes.SCENARIOS,
+    *retention.SCENARIOS,
+    *zones.SCENARIOS,
+    *calendar.SCENARIOS,
+    *measures.SCENARIOS,
+    *storage.SCENARIOS,
+)
