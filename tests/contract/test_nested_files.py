@@ -13,6 +13,7 @@ import pytest
 
 from rewriter.errors import DataError, Error, NotSupportedError
 from rewriter.exec.duckdb.engine import DuckDBEngine
+from rewriter.exec.engine import Engine
 from rewriter.exec.spark.engine import _OF_FILES, SparkEngine
 from rewriter.session import Session
 from tests.contract.test_written_formats import comparable
@@ -250,3 +251,16 @@ def test_maps_of_other_keys_are_refused_in_json(duckdb: DuckDBEngine, tmp_path: 
         assert session.execute("SELECT id, a FROM t").fetch() == [(1, [])]
         with pytest.raises(NotSupportedError, match="m"):
             session.execute("SELECT m FROM t").fetch()
+
+
+@pytest.mark.spark
+def test_texts_and_decimals_keep_the_digits_of_numbers_in_json(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    lines = '{"n": 0.123456789012345678, "s": 1.50}\n{"n": 1E-18, "s": {"k": 1.0 }}\n'
+    (tmp_path / "files" / "a.json").write_text(lines)
+    with Session(tmp_path / "warehouse", engine) as session:
+        session.execute(f"CREATE TABLE t (n DECIMAL(38,18), s STRING) USING json LOCATION '{tmp_path}/files'")
+        assert session.execute("SELECT n, s FROM t ORDER BY n DESC").fetch() == [
+            (Decimal("0.123456789012345678"), "1.50"),
+            (Decimal("0.000000000000000001"), '{"k": 1.0 }'),
+        ]

@@ -378,7 +378,7 @@ def _source(relation: Relation, format: str, paths: Sequence[str], filename: str
     if format != "json":
         raise InternalError(f"DuckDB reads no files of the format {format} here.", object=relation.name)
     row = {column.name: _declared(column) for column in relation.columns if not _is_other(column, format)}
-    if any(map(is_parsed, row.values())):
+    if any(is_parsed(type_) or type_.is_decimal or type_.name == "string" for type_ in row.values()):
         return _json_rows(paths, row, filename)
     types = ", ".join(f"{string_literal(column.name)}: 'VARCHAR'" for column in relation.columns)
     return (
@@ -388,8 +388,8 @@ def _source(relation: Relation, format: str, paths: Sequence[str], filename: str
 
 
 def _json_rows(paths: Sequence[str], row: Mapping[str, SqlType], filename: str) -> str:
-    """Returns the lines of JSON files as rows of these columns. DuckDB's own reader would make each number in a nested
-    value a DOUBLE.
+    """Returns the lines of JSON files as rows of these columns. DuckDB's own reader would make each number with a
+    fraction a DOUBLE, and write it anew.
     """
     function = JsonFunction(JsonUse.ROW, struct_of([(n, STRING if t.name == "string" else t) for n, t in row.items()]))
     lines = f"read_ndjson_objects({_list(paths)}, ignore_errors=false, hive_partitioning=false{filename})"
