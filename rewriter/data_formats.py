@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from enum import Enum
@@ -90,6 +91,10 @@ class DataFormat:
     library: str | None = None
     extra: str | None = None
 
+    def nests_type(self, type_name: str) -> bool:
+        """Tests whether both engines read values of this type, an array, a map or a struct, alike."""
+        return self.nests and not (self.unwritable and re.search(self.unwritable, type_name.lower()))
+
     @property
     def serdes(self) -> tuple[str, ...]:
         """All names of the class of rows."""
@@ -164,6 +169,7 @@ JSON = DataFormat(
     spark_options={},
     is_text=True,
     omits_nulls=True,
+    nests=True,
     unwritable=r"\bmap<(?!string,)",
     read_as={},
     written_options={"compression": _UNCOMPRESSED},

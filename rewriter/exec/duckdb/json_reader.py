@@ -1,4 +1,4 @@
-"""JSON texts as Spark's parser (Jackson) reads them, for FROM_JSON and JSON_TUPLE.
+"""JSON texts as Spark's parser (Jackson) reads them, for FROM_JSON, JSON_TUPLE and the rows of JSON files.
 
 Python's own parser reads valid texts. Where Spark also reads a text that is malformed, or keeps a part of it, the text
 is refused: ``ValueError`` with the condition DUCKDB_UNSUPPORTED. Texts after the end of the value are ignored.
@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from rewriter.exec.duckdb.json_writer import JsonConstant, JsonFraction, JsonInteger, JsonObject, copied_text
 from rewriter.exec.sql_types import SqlType, arrow_type
+from rewriter.exec.translate.json_functions import is_parsed, row_type
 from rewriter.timeline.civil import DAY
 from rewriter.timeline.timestamp_casts import date_text, is_malformed_date, is_malformed_timestamp, timestamp_text
 
@@ -40,6 +41,8 @@ _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", re.DOTALL)
 _ESCAPE_OR_QUOTE = re.compile(r"\\.|\"", re.DOTALL)
 _SIGNED_INFINITY = re.compile(r"[-+](?:INF|Infinity)")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,9}))?")
+_EXPONENT = re.compile(r"-?[0-9.]+[eE][-+]?[0-9]{1,3}")
+_IS_EMPTY = re.compile(r"\{[ \t\n\r]*\}")
 _DAYS = re.compile(r"[+-]?[0-9]+")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _NUMBERS_AS_TEXTS = {
@@ -52,8 +55,11 @@ _INTEGER_BITS = {"smallint": 16, "int": 32, "bigint": 64}
 
 def _refuse_value(value: str) -> NoReturn:
     """Raises the error for a text or a value whose result on Spark is not certain."""
-    shown = value if len(value) <= 100 else f"{value[:100]}…"
-    raise ValueError(f"[DUCKDB_UNSUPPORTED] Reading the text '{shown}' as JSON is not supported on DuckDB.")
+    raise ValueError(f"[DUCKDB_UNSUPPORTED] Reading the text '{_shown(value)}' as JSON is not supported on DuckDB.")
+
+
+def _shown(value: str) -> str:
+    return value if len(value) <= 100 else f"{value[:100]}…"
 
 
 def _no_constant(text: str) -> NoReturn:
@@ -83,9 +89,13 @@ def _decoded(text: str, decoder: json.JSONDecoder, start: int) -> Any:
         _refuse_value(text)
     if "\\u" in text and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
         _refuse_value(text)
+    _check_limits(text, value)
+    return value
+
+
+def _check_limits(text: str, value: Any) -> None:
     if len(text) > _MOST_DIGITS and (_LONG_NUMBER_OR_NAME.search(text) or _is_deep(value)):
         _refuse_value(text)
-    return value
 
 
 def _is_deep(value: Any) -> bool:
@@ -166,7 +176,7 @@ def json_values(type_: SqlType) -> Callable[[_Column], _Column]:
     """Returns FROM_JSON of a column of texts, in the mode PERMISSIVE: a field without a value of its type is NULL, and
     so are all fields of a malformed text. Costs some µs for each field of a text.
     """
-    convert = _converter(type_)
+    convert = _converter(type_, in_file=False)
     nothing = dict.fromkeys(name for name, _ in type_.parts) if type_.name == "struct" else None
     first = "[{" if type_.element is not None and type_.element.name == "struct" else "["
     first = first if type_.name == "array" else "{"
@@ -219,19 +229,21 @@ def _texts(column: _Column) -> Iterable[str | None]:
         yield from chunk.to_pylist()
 
 
-def _converter(type_: SqlType) -> _Converter:
-    """Returns the function that converts a value of a text; NULL remains NULL."""
-    convert = _converter_of_values(type_)
+def _converter(type_: SqlType, in_file: bool) -> _Converter:
+    """Returns the function that converts a value of a text; NULL remains NULL. ``in_file`` says that a field that
+    is not of its type raises ``_NotOfType`` in a struct, too, and that a STRING keeps the characters of other values.
+    """
+    convert = _converter_of_values(type_, in_file)
     return lambda value: None if value is None else convert(value)
 
 
-def _converter_of_values(type_: SqlType) -> _Converter:
+def _converter_of_values(type_: SqlType, in_file: bool) -> _Converter:
     if type_.name == "struct":
-        return _structs(type_)
+        return _structs(type_, in_file)
     if type_.name == "map":
-        return _maps(_converter(type_.parts[1][1]))
+        return _maps(_converter(type_.parts[1][1], in_file))
     if type_.element is not None:
-        return _arrays(_converter(type_.element))
+        return _arrays(_converter(type_.element, in_file))
     if type_.is_decimal:
         return _decimals(type_)
     if type_.name in _INTEGER_BITS:
@@ -240,7 +252,7 @@ def _converter_of_values(type_: SqlType) -> _Converter:
     converters: dict[str, _Converter] = {
         "tinyint": _byte,
         "boolean": _boolean,
-        "string": _string,
+        "string": _characters if in_file else _string,
         "binary": _binary,
         "float": _float,
         "double": _double,
@@ -250,8 +262,8 @@ def _converter_of_values(type_: SqlType) -> _Converter:
     return converters[type_.name]
 
 
-def _structs(type_: SqlType) -> _Converter:
-    converters = {name: _converter(part) for name, part in type_.parts}
+def _structs(type_: SqlType, in_file: bool) -> _Converter:
+    converters = {name: _converter(part, in_file) for name, part in type_.parts}
     empty: dict[str, Any] = dict.fromkeys(converters)
 
     def convert(value: Any) -> dict[str, Any]:
@@ -263,7 +275,8 @@ def _structs(type_: SqlType) -> _Converter:
                 try:
                     row[name] = converters[name](item)
                 except _NotOfType:
-                    continue
+                    if in_file:
+                        raise
         return row
 
     return convert
@@ -311,6 +324,13 @@ def _boolean(value: Any) -> bool:
 
 def _string(value: Any) -> str:
     return value if type(value) is str else copied_text(value)
+
+
+def _characters(value: Any) -> str:
+    """Returns a value of a file as STRING: a number as it is written there."""
+    if type(value) is list or type(value) is JsonObject:
+        _refuse_value(copied_text(value))  # Its blanks are not known.
+    return value if isinstance(value, str) else copied_text(value)
 
 
 def _binary(value: Any) -> bytes:
@@ -389,6 +409,82 @@ def _timestamp(value: Any) -> int:
     if "GMT" in value or not (is_malformed_timestamp(value) or not value):
         _refuse_value(value)
     raise _NotOfType
+
+
+# -- rows of files --------------------------------------------------------------------------------------------------
+
+
+def json_rows(type_: SqlType) -> Callable[[_Column], _Column]:
+    """Returns the rows of lines of files, with the columns of the struct ``type_``, as structs of ``row_type``.
+
+    As Spark in the mode FAILFAST, raises ``ValueError`` for a line that is no object and for a value that is not of its
+    type. Costs some µs for each field of a line.
+    """
+    types = dict(type_.parts)
+    converters = {name: _converter(part, True) if is_parsed(part) else _text_for(part) for name, part in types.items()}
+    empty: dict[str, Any] = dict.fromkeys(converters)
+
+    def row_of(line: str) -> dict[str, Any]:
+        if "\r" in line.rstrip("\r"):
+            _refuse_value(line)  # Spark ends a line there.
+        row = empty.copy()
+        for name, value, characters in _fields(line):
+            if name not in converters:
+                continue
+            is_read = value is None or type(value) is str or is_parsed(types[name])
+            try:
+                row[name] = converters[name](value if is_read else characters)
+            except _NotOfType:
+                shown = f"The value '{_shown(characters)}' of the column {name} in a JSON file"
+                raise ValueError(f"[CANNOT_PARSE_JSON_FIELD] {shown} is no {str(types[name]).upper()}.") from None
+        return row
+
+    arrow = _plain_type(arrow_type(row_type(type_)))
+
+    def rows(column: _Column) -> _Column:
+        import pyarrow as pa
+
+        return pa.array([None if line is None else row_of(line) for line in _texts(column)], arrow)
+
+    return rows
+
+
+def _fields(line: str) -> list[tuple[str, Any, str]]:
+    """Returns the fields of the object of a line: the name, the value and its characters. Raises ``ValueError``."""
+    fields, position, character = [], _after_blanks(line, 0), "{"
+    try:
+        while line[position] == character and not (character == "{" and _IS_EMPTY.match(line, position)):
+            position = _after_blanks(line, position + 1)
+            name, position = _DECODER.raw_decode(line, position)
+            position = _after_blanks(line, position)
+            if type(name) is not str or line[position] != ":":
+                break
+            start = _after_blanks(line, position + 1)
+            value, end = _DECODER.raw_decode(line, start)
+            fields.append((name, value, line[start:end]))
+            position, character = _after_blanks(line, end), ","
+        is_whole = (character == "," and line[position] == "}") or _IS_EMPTY.match(line, position) is not None
+    except (json.JSONDecodeError, IndexError):
+        is_whole = False
+    except RecursionError:
+        _refuse_value(line)
+    if not is_whole:
+        raise ValueError(
+            f"[MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION] The line '{_shown(line)}' of a JSON file is no object."
+        )
+    _check_limits(line, [value for _, value, _ in fields])
+    return fields
+
+
+def _text_for(type_: SqlType) -> _Converter:
+    """Returns the function that makes the characters of a value the text that Spark casts to the type."""
+
+    def text_of(characters: str | None) -> str | None:
+        if characters is not None and type_.is_decimal and _EXPONENT.fullmatch(characters):
+            return f"{Decimal(characters):f}"
+        return characters
+
+    return text_of
 
 
 # -- JSON_TUPLE -----------------------------------------------------------------------------------------------------

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from rewriter.exec.duckdb.hash_functions import HASH_FUNCTIONS
-from rewriter.exec.duckdb.json_reader import json_tuples, json_values
+from rewriter.exec.duckdb.json_reader import json_rows, json_tuples, json_values
 from rewriter.exec.duckdb.json_writer import json_texts
 from rewriter.exec.duckdb.number_texts import double_texts, float_texts
 from rewriter.exec.duckdb.own_decimals import decimal_columns
@@ -21,7 +21,7 @@ from rewriter.exec.duckdb.text_functions import OWN_TEXT_FUNCTIONS
 from rewriter.exec.sql_types import duckdb_type
 from rewriter.exec.translate.decimals import DecimalOperation, decimal_function
 from rewriter.exec.translate.duckdb_macros import macros
-from rewriter.exec.translate.json_functions import json_function
+from rewriter.exec.translate.json_functions import JsonUse, json_function, row_type
 
 if TYPE_CHECKING:
     import duckdb
@@ -85,9 +85,15 @@ def _json_definition(name: str) -> _Definition | None:
     if function is None:
         return None
     type_ = duckdb_type(function.type)
-    if function.reads:
-        return json_values(function.type), ("VARCHAR",), type_
-    return json_texts(function.type, function.keeps_nulls), (type_,), "VARCHAR"
+    match function.use:
+        case JsonUse.FROM_JSON:
+            return json_values(function.type), ("VARCHAR",), type_
+        case JsonUse.ROW:
+            return json_rows(function.type), ("VARCHAR",), duckdb_type(row_type(function.type))
+        case JsonUse.TO_JSON | JsonUse.WITH_NULLS:
+            return json_texts(function.type, function.use is JsonUse.WITH_NULLS), (type_,), "VARCHAR"
+        case _:
+            assert_never(function.use)
 
 
 # Theta sketches by Apache DataSketches. A function takes columns and returns a column, by 2,048 rows. Its modules are

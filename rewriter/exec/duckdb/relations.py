@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rewriter.cancellation import check_cancellation
 from rewriter.catalog.filesystems.reading import open_bytes
-from rewriter.data_formats import DATA_FORMATS, DataFormat
+from rewriter.data_formats import DATA_FORMATS, JSON, DataFormat
 from rewriter.errors import EngineError, InternalError, NotSupportedError
 from rewriter.exec.data_files import check_usable, common_header, is_read_by_us, unreadable
 from rewriter.exec.duckdb.stored_types import declared_value
@@ -24,9 +24,10 @@ from rewriter.exec.file_groups import (
 )
 from rewriter.exec.formats.csv import delimiter
 from rewriter.exec.formats.registry import reader_named
-from rewriter.exec.sql_types import STRING, SqlType, arrow_type, duckdb_type, parse_type
+from rewriter.exec.sql_types import STRING, SqlType, arrow_type, duckdb_type, parse_type, struct_of
 from rewriter.exec.translate import casts
-from rewriter.exec.translate.casts import quote, string_literal
+from rewriter.exec.translate.casts import field_sql, quote, string_literal
+from rewriter.exec.translate.json_functions import JsonFunction, JsonUse, is_parsed
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _FILE = "rewriter_file"
 _PIECE = "rewriter_piece"
+_ROW = "rewriter_row"
 #: How many texts, of which length, have their columns kept.
 _MOST_KEPT, _LONGEST_KEPT = 256, 10_000
 #: How many files have the values of their partitions in the text of the query.
@@ -375,11 +377,25 @@ def _source(relation: Relation, format: str, paths: Sequence[str], filename: str
         )
     if format != "json":
         raise InternalError(f"DuckDB reads no files of the format {format} here.", object=relation.name)
+    row = {column.name: _declared(column) for column in relation.columns if not _is_other(column, format)}
+    if any(is_parsed(type_) or type_.is_decimal or type_.name == "string" for type_ in row.values()):
+        return _json_rows(paths, row, filename)
     types = ", ".join(f"{string_literal(column.name)}: 'VARCHAR'" for column in relation.columns)
     return (
         f"read_json({_list(paths)}, format='newline_delimited', ignore_errors=false, hive_partitioning=false, "
         f"columns={{{types}}}{filename})"
     )
+
+
+def _json_rows(paths: Sequence[str], row: Mapping[str, SqlType], filename: str) -> str:
+    """Returns the lines of JSON files as rows of these columns. DuckDB's own reader would make each number with a
+    fraction a DOUBLE, and write it anew.
+    """
+    function = JsonFunction(JsonUse.ROW, struct_of([(n, STRING if t.name == "string" else t) for n, t in row.items()]))
+    lines = f"read_ndjson_objects({_list(paths)}, ignore_errors=false, hive_partitioning=false{filename})"
+    file = f", {_FILE}" if filename else ""
+    items = ", ".join(f"{field_sql(_ROW, name)} AS {quote(name)}" for name in row)
+    return f"(SELECT {items}{file} FROM (SELECT {function.name}(json) AS {_ROW}{file} FROM {lines}))"
 
 
 def _text_items(relation: Relation, format: str, paths: Sequence[str]) -> list[str]:
@@ -392,6 +408,9 @@ def _text_items(relation: Relation, format: str, paths: Sequence[str]) -> list[s
     items = []
     for column in relation.columns:
         name = names_in_file.get(column.name.lower())
+        if _is_other(column, format):
+            items.append(f"NULL AS {quote(column.name)}")
+            continue
         target = _declared(column)
         if name is None:
             items.append(f"CAST(NULL AS {duckdb_type(target)}) AS {quote(column.name)}")
@@ -402,7 +421,8 @@ def _text_items(relation: Relation, format: str, paths: Sequence[str]) -> list[s
 
 def _cast_text(column: Column, name: str, format: str) -> str:
     """Returns a column of texts with this name as the declared type, by Spark's cast."""
-    sql = casts.cast(quote(name), STRING, _declared(column))
+    target = _declared(column)
+    sql = quote(name) if format == JSON.name and is_parsed(target) else casts.cast(quote(name), STRING, target)
     if sql is None:
         raise NotSupportedError(
             f"Reading the column {column.name}, {column.type.upper()}, from {format} is not supported on DuckDB.",
@@ -481,7 +501,8 @@ def _is_other(column: Column, format: str = "parquet") -> bool:
     column.
     """
     try:
-        return parse_type(column.type).is_nested and not DATA_FORMATS[format.lower()].nests
+        is_nested = parse_type(column.type).is_nested
+        return is_nested and not DATA_FORMATS[format.lower()].nests_type(column.type)
     except NotSupportedError:
         return True
 

@@ -384,7 +384,7 @@ def _source_column(name: str, type_name: str, alias: str, time_pattern: str | No
         column_type: SqlType | None = parse_type(type_name)
     except NotSupportedError:
         column_type = None
-    if column_type is not None and column_type.is_nested and not DATA_FORMATS[format.lower()].nests:
+    if column_type is not None and column_type.is_nested and not DATA_FORMATS[format.lower()].nests_type(type_name):
         column_type = None
     return SourceColumn(name, f"{alias}.{quote(name)}", column_type, type_name, time_pattern)
 

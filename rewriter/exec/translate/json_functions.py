@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from rewriter.errors import Error, NotSupportedError, Span
-from rewriter.exec.sql_types import STRING, VOID, SqlType, parse_type
+from rewriter.exec.sql_types import BINARY, STRING, VOID, SqlType, parse_type, struct_of
 from rewriter.exec.translate.casts import plain_cast, string_literal
 from rewriter.exec.translate.expressions import Expressions, Scope, Typed, call, functions
 from rewriter.exec.translate.string_functions import text
@@ -18,26 +19,46 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 
+class JsonUse(Enum):
+    """What a function of JSON does. ``WITH_NULLS`` is TO_JSON that writes fields that are NULL, too. ``ROW`` reads a
+    line of a file as a struct of its columns.
+    """
+
+    FROM_JSON = "from_json"
+    TO_JSON = "to_json"
+    WITH_NULLS = "to_json_with_nulls"
+    ROW = "json_row"
+
+
 @dataclass(frozen=True)
 class JsonFunction:
-    """FROM_JSON (``reads``) or TO_JSON of values of a type. ``keeps_nulls`` says that TO_JSON writes fields that are
-    NULL.
+    """A function of JSON and values of a type.
 
-    >>> JsonFunction(True, parse_type("array<int>")).name
+    >>> JsonFunction(JsonUse.FROM_JSON, parse_type("array<int>")).name
     'rw_from_json_61727261793c696e743e'
     """
 
-    reads: bool
+    use: JsonUse
     type: SqlType
-    keeps_nulls: bool = False
 
     @property
     def name(self) -> str:
-        kind = "from_json" if self.reads else "to_json_with_nulls" if self.keeps_nulls else "to_json"
-        return f"rw_{kind}_{str(self.type).encode().hex()}"
+        return f"rw_{self.use.value}_{str(self.type).encode().hex()}"
 
 
-_FUNCTION_NAME = re.compile(r"rw_(from_json|to_json|to_json_with_nulls)_((?:[0-9a-f]{2})+)")
+def is_parsed(type_: SqlType) -> bool:
+    """Tests whether Spark's reader of JSON files parses the values of a column: values with parts, and base64. The
+    others are texts that are cast.
+    """
+    return type_.is_nested or type_ == BINARY
+
+
+def row_type(type_: SqlType) -> SqlType:
+    """Returns the struct of the columns of a line as they are read from it: texts, except for those that are parsed."""
+    return struct_of([(name, part if is_parsed(part) else STRING) for name, part in type_.parts])
+
+
+_FUNCTION_NAME = re.compile(rf"rw_({'|'.join(use.value for use in JsonUse)})_((?:[0-9a-f]{{2}})+)")
 
 
 def json_function(name: str) -> JsonFunction | None:
@@ -49,7 +70,7 @@ def json_function(name: str) -> JsonFunction | None:
         return None
     if match is None or type_ is None:
         return None
-    return JsonFunction(match[1] == "from_json", type_, match[1].endswith("nulls"))
+    return JsonFunction(JsonUse(match[1]), type_)
 
 
 # GET_JSON_OBJECT, for the allow-list of ``expressions``.
@@ -129,7 +150,7 @@ def _to_json(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         e.refuse(node, f"TO_JSON with the options {e.text.shown(others[0])}")
     if not _is_writable(value.type):
         e.refuse(node, f"TO_JSON of {value.type}")
-    function = JsonFunction(False, value.type, keeps_nulls == "false")
+    function = JsonFunction(JsonUse.WITH_NULLS if keeps_nulls == "false" else JsonUse.TO_JSON, value.type)
     return Typed(f"{function.name}({plain_cast(value.sql, value.type)})", STRING, name)
 
 
@@ -160,7 +181,7 @@ def _from_json(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         e.refuse(node, "FROM_JSON with times beside TO_JSON")
     # Spark's name of a map that is read.
     name = "entries" if type_.name == "map" else call("from_json", value.name)
-    return Typed(f"{JsonFunction(True, type_).name}({e.cast(value, STRING, node)})", type_, name)
+    return Typed(f"{JsonFunction(JsonUse.FROM_JSON, type_).name}({e.cast(value, STRING, node)})", type_, name)
 
 
 def _is_readable(type_: SqlType) -> bool:
