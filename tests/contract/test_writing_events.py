@@ -170,6 +170,14 @@ def test_only_events_that_nothing_proves_bring_a_warning(bare: Session) -> None:
     assert warnings("LOCATION 'e'", None) == [f"events is RAW and external: {word}"]
 
 
+def test_events_whose_partitions_every_write_computes_bring_none(bare: Session) -> None:
+    bare.execute("CREATE TABLE computed (id STRING, t TIMESTAMP) PARTITIONED BY (days(t))")
+    bare.execute(f"INSERT INTO computed VALUES ('a', {RIGHT})")
+    bare.execute("CREATE CUBE of_computed (id STRING, t TIMESTAMP TIME)")
+    fact = bare.execute("CREATE FACT all_computed OF CUBE of_computed STORED IN (TABLE computed RAW)")
+    assert list(fact.warnings) == []
+
+
 def test_a_write_conflicts_with_the_fact_that_makes_its_table_raw(bare: Session, duckdb: Engine) -> None:
     """Nothing has checked events that were written before the fact and are committed after it."""
     bare.execute("CREATE TABLE events " + COLUMNS)

@@ -113,12 +113,15 @@ def build_fact(
 
 def unproven_tables(fact: Fact, context: Context, before: Fact | None = None) -> Iterator[str]:
     """Yields a warning for each table whose rollups, or the places of whose events, nothing proves: external tables,
-    and tables that already have partitions (of events: with files). The tables of ``before`` are left out.
+    and tables that already have partitions (of events: with files, unless every write computes the partition of an
+    event). The tables of ``before`` are left out.
     """
     old_tables = () if before is None else before.tables
     for stored in (stored for stored in fact.tables if stored not in old_tables):
         table = context.snapshot.table(stored.table)
-        if stored.raw is not None and not stored.trusted and (table.external or _has_files(table, context)):
+        is_computed = all(column.transform is not None for column in table.partition_columns)
+        is_unproven = table.external or (not is_computed and _has_files(table, context))
+        if stored.raw is not None and not stored.trusted and is_unproven:
             reason = "external" if table.external else "already has events"
             yield (
                 f"{table.name} is RAW and {reason}: on your word, each event lies in the partition of its "
