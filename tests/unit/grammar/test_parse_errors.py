@@ -226,7 +226,6 @@ def test_an_unknown_period() -> None:
 
 
 REFUSED = [
-    ("CREATE TABLE «t» USING parquet", "Declare the columns"),
     ("CREATE TABLE t (a int «NOT» NULL)", "Omit"),
     ("CREATE TABLE t (a «time»)", "timestamp"),
     (
@@ -304,6 +303,13 @@ def test_understood_and_refused(marked: str, hint: str) -> None:
     assert error.position == span
     assert "not supported" in error.message
     assert hint in (error.hint or "")
+
+
+def test_a_table_without_columns_and_files() -> None:
+    error, span = caught("CREATE TABLE «t» USING parquet")
+    assert isinstance(error, AnalysisError)
+    assert (error.condition, error.position) == ("UNABLE_TO_INFER_SCHEMA", span)
+    assert "Declare the columns" in (error.hint or "")
 
 
 @pytest.mark.parametrize("constraint", ["NOT NULL", "PRIMARY KEY", "UNIQUE"])
