@@ -1,4 +1,4 @@
-"""How much one statement, one result and one process take: each case runs in a process of its own, on DuckDB."""
+"""The time and memory of large statements and results on DuckDB: each case runs in a process of its own."""
 
 from __future__ import annotations
 

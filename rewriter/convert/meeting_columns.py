@@ -54,32 +54,32 @@ def meeting_columns(tokens: Sequence[Token], types: ExpressionTypes, *, is_hive:
     ``is_hive`` says that ``IN (SELECT …)`` compares a text and a number as DOUBLE. Linear in the statement, but for
     what is nested.
     """
-    found = MeetingColumns()
+    meeting = MeetingColumns()
     for block in types.blocks.all:
         if block.branches:
-            _unite(block, tokens, types, found)
-        _join(block, types, found)
+            _unite(block, tokens, types, meeting)
+        _join(block, types, meeting)
     for index, token in enumerate(tokens):
         inner = types.blocks.at(index + 1) if token.is_word("IN") else None
         if inner is not None:
-            _look_up(index, inner, tokens, types, found, is_hive=is_hive)
-    return found
+            _look_up(index, inner, tokens, types, meeting, is_hive=is_hive)
+    return meeting
 
 
-def _unite(block: QueryBlock, tokens: Sequence[Token], types: ExpressionTypes, found: MeetingColumns) -> None:
+def _unite(block: QueryBlock, tokens: Sequence[Token], types: ExpressionTypes, meeting: MeetingColumns) -> None:
     operator = tokens[block.set_operators[0]].upper
     branches = [types.columns_of(branch) for branch in block.branches]
     lists = [columns for columns in branches if columns is not None]
     if len(lists) < len(branches) or len({len(columns) for columns in lists}) > 1:
-        found.unknown[f"the columns of {operator}"] = None
+        meeting.unknown[f"the columns of {operator}"] = None
         return
-    found.nameless |= {id(column.expression) for columns in lists[1:] for column in columns if column.expression}
+    meeting.nameless |= {id(column.expression) for columns in lists[1:] for column in columns if column.expression}
     for columns in zip(*lists, strict=True):
-        _meet(columns, block.branches, operator, types, found)
+        _meet(columns, block.branches, operator, types, meeting)
 
 
 def _look_up(
-    index: int, inner: QueryBlock, tokens: Sequence[Token], types: ExpressionTypes, found: MeetingColumns,
+    index: int, inner: QueryBlock, tokens: Sequence[Token], types: ExpressionTypes, meeting: MeetingColumns,
     *, is_hive: bool,
 ) -> None:  # fmt: skip
     last = index - (2 if tokens[index - 1].is_word("NOT") else 1)
@@ -88,34 +88,36 @@ def _look_up(
     is_list = left is not None and left.form is ExpressionForm.OTHER and tokens[left.first].is_operator("(")
     values = () if left is None else left.parts if is_list else (left,)
     if columns is None or len(columns) != len(values):
-        found.unknown["IN (SELECT …)"] = None
+        meeting.unknown["IN (SELECT …)"] = None
         return
     for value, column in zip(values, columns, strict=True):
         pair = (BlockColumn(None, types.type_of(value), value), column)
-        known = {each.type for each in pair}
-        if is_hive and STRING in known and known & set(NUMBERS):
-            found.problems["IN (SELECT …) compares a text with numbers, in Hive by their values: cast the text"] = None
-        elif not (is_hive and known & set(NUMBERS) and None not in known):
-            _meet(pair, (types.blocks.around(value.first), inner), "IN (SELECT …)", types, found, is_lookup=True)
+        types_met = {met.type for met in pair}
+        if is_hive and STRING in types_met and types_met & set(NUMBERS):
+            meeting.problems["IN (SELECT …) compares a text with numbers, in Hive by their values: cast the text"] = (
+                None
+            )
+        elif not (is_hive and types_met & set(NUMBERS) and None not in types_met):
+            _meet(pair, (types.blocks.around(value.first), inner), "IN (SELECT …)", types, meeting, is_lookup=True)
 
 
 def _meet(
     columns: Sequence[BlockColumn], blocks: Sequence[QueryBlock], operator: str, types: ExpressionTypes,
-    found: MeetingColumns, *, is_lookup: bool = False,
+    meeting: MeetingColumns, *, is_lookup: bool = False,
 ) -> None:  # fmt: skip
     """Notes what one column of an operation needs: its values in each branch have the types of ``columns``."""
     valued = [pair for pair in zip(columns, blocks, strict=True) if pair[0].type != NULL]
-    known = {column.type for column, _ in valued}
-    others = known - {STRING, None}
+    types_met = {column.type for column, _ in valued}
+    others = types_met - {STRING, None}
     if len(valued) < 2 or not others <= _WITH_TEXT:
         return
-    if None in known:
+    if None in types_met:
         if not _is_same(valued):
-            found.unknown |= dict.fromkeys(_label(column, operator) for column, _ in valued if column.type is None)
+            meeting.unknown |= dict.fromkeys(_label(column, operator) for column, _ in valued if column.type is None)
         return
-    if STRING not in known and not ("float" in others and others & set(INTEGERS)):
+    if STRING not in types_met and not ("float" in others and others & set(INTEGERS)):
         return
-    target = STRING if STRING in known else "float"
+    target = STRING if STRING in types_met else "float"
     cast = [(column, block) for column, block in valued if column.type != target]
     cast_types = {column.type for column, _ in cast}
     # Several numbers meet each other before they become texts: they have one scale then, and 0.0 is -0.0.
@@ -126,11 +128,11 @@ def _meet(
         if expression is None or not is_exact or not keeps_rows:
             met = "texts" if target == STRING else "FLOAT"
             label = _label(column, operator)
-            found.problems[
+            meeting.problems[
                 f"{operator} has {met} and {str(column.type).upper()} in {label}: cast them to {target.upper()}"
             ] = None
         else:
-            found.casts[id(expression)] = target
+            meeting.casts[id(expression)] = target
 
 
 def _is_same(valued: Sequence[tuple[BlockColumn, QueryBlock]]) -> bool:
@@ -170,7 +172,7 @@ def _is_within(part: Expression, whole: Expression) -> bool:
     return whole.first <= part.first and part.last <= whole.last
 
 
-def _join(block: QueryBlock, types: ExpressionTypes, found: MeetingColumns) -> None:
+def _join(block: QueryBlock, types: ExpressionTypes, meeting: MeetingColumns) -> None:
     """Reports the columns of USING and NATURAL JOIN that have texts on one side.
 
     A comparison of both raises an error here before it returns other rows. Only a FULL JOIN returns values of both
@@ -183,13 +185,13 @@ def _join(block: QueryBlock, types: ExpressionTypes, found: MeetingColumns) -> N
     listed = (name for relation in relations if relation is not None for name in relation)
     names = dict.fromkeys(listed if is_natural else block.joined_names)
     for name in names:
-        known = {relation[name] for relation in relations if relation is not None and name in relation}
+        types_met = {relation[name] for relation in relations if relation is not None and name in relation}
         clause = "NATURAL JOIN" if is_natural else "USING"
-        if "float" in known and known & set(INTEGERS):
-            found.problems[f"{clause} has FLOAT and an integer in {name}: join with ON, and cast one"] = None
-        elif STRING in known and known & _WITH_TEXT:
-            found.problems[f"{clause} has a text and a number in {name}: join with ON, and cast one"] = None
-        elif block.has_word("FULL") and (None in known or None in relations):
-            found.unknown[name] = None
+        if "float" in types_met and types_met & set(INTEGERS):
+            meeting.problems[f"{clause} has FLOAT and an integer in {name}: join with ON, and cast one"] = None
+        elif STRING in types_met and types_met & _WITH_TEXT:
+            meeting.problems[f"{clause} has a text and a number in {name}: join with ON, and cast one"] = None
+        elif block.has_word("FULL") and (None in types_met or None in relations):
+            meeting.unknown[name] = None
     if is_natural and not names and block.has_word("FULL"):
-        found.unknown["the columns of NATURAL JOIN"] = None
+        meeting.unknown["the columns of NATURAL JOIN"] = None

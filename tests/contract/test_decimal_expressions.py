@@ -237,7 +237,7 @@ _INTEGER_QUERIES = (
 def test_integers_at_the_ends_of_their_types(
     spark: SparkEngine, duckdb: DuckDBEngine, tmp_path: Path, sql: str, type_: str
 ) -> None:
-    """What cannot overflow is left to DuckDB's optimizer, which assumes that nothing does."""
+    """DuckDB's optimizer gets operations that cannot overflow: it assumes that none does."""
     arrow = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}[type_]
     largest = 2 ** (arrow.bit_width - 1) - 1
     for values in ([largest], [-largest - 1], [-largest - 1, largest, 3, None]):

@@ -37,7 +37,7 @@ _STEADY = 60
 
 @dataclass
 class Figures:
-    """How many pairs were compared, by kind, and how many were refused, by condition."""
+    """The number of pairs that were compared, by kind, and of those that were refused, by condition."""
 
     compared: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)

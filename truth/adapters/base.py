@@ -1,4 +1,4 @@
-"""What all adapters share: a trace of what was run, an outcome, and the loop of the child process."""
+"""The base of all adapters: a trace of what was run, an outcome, and the loop of the child process."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 from dbt.cli.main import dbtRunner
 
-from truth.adapters.base import Adapter, NotExpressibleError, Trace, serve, tidy, values_sql
-from truth.adapters.sql import DAY_MEASURES, by_hand, day_of
+from truth.adapters.base import Adapter, NotExpressibleError, Trace, serve, tidy
+from truth.adapters.sql import DAY_MEASURES, by_hand, day_of, loading_statements
 from truth.model import Late, Load, LoseFiles, Question, Refresh, Reload, Restart, Retain, Row, Scenario, Step
 
 PROJECT = "name: shop\nversion: '1.0.0'\nprofile: shop\nmodel-paths: [models]\n"
@@ -69,13 +69,9 @@ class Incremental(Adapter):
 
     def run(self, step: Step) -> None:
         match step:
-            case Load() | Late():
-                if step.events:
-                    self.sql(f"INSERT INTO events VALUES {values_sql(step.events)}")
-            case Reload():
-                self.sql(f"DELETE FROM events WHERE ts >= TIMESTAMP '{step.start}' AND ts < TIMESTAMP '{step.end}'")
-                if step.events:
-                    self.sql(f"INSERT INTO events VALUES {values_sql(step.events)}")
+            case Load() | Late() | Reload():
+                for statement in loading_statements(step):
+                    self.sql(statement)
             case Refresh():
                 self._refresh(date.fromisoformat(step.now[:10]))
             case Retain():

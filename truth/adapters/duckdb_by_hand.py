@@ -6,8 +6,8 @@ from pathlib import Path
 
 import duckdb
 
-from truth.adapters.base import Adapter, NotExpressibleError, Trace, serve, tidy, values_sql
-from truth.adapters.sql import by_hand, day_of, days_query, over_events
+from truth.adapters.base import Adapter, NotExpressibleError, Trace, serve, tidy
+from truth.adapters.sql import by_hand, day_of, days_query, loading_statements, over_events
 from truth.model import Late, Load, LoseFiles, Question, Refresh, Reload, Restart, Retain, Row, Scenario, Step
 
 
@@ -31,13 +31,12 @@ class EventsOnly(Adapter):
     def run(self, step: Step) -> None:
         match step:
             case Load() | Late():
-                if step.events:
-                    self.sql(f"INSERT INTO events VALUES {values_sql(step.events)}")
+                for statement in loading_statements(step):
+                    self.sql(statement)
             case Reload():
                 self.sql("BEGIN")
-                self.sql(f"DELETE FROM events WHERE ts >= TIMESTAMP '{step.start}' AND ts < TIMESTAMP '{step.end}'")
-                if step.events:
-                    self.sql(f"INSERT INTO events VALUES {values_sql(step.events)}")
+                for statement in loading_statements(step):
+                    self.sql(statement)
                 self.sql("COMMIT")
             case Refresh():
                 self.refresh()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pgserver
 import psycopg
 
-from truth.adapters.base import Adapter, NotExpressibleError, Trace, serve, tidy, values_sql
-from truth.adapters.sql import DAY_MEASURES, by_hand, day_of, days_query
+from truth.adapters.base import Adapter, NotExpressibleError, Trace, serve, tidy
+from truth.adapters.sql import DAY_MEASURES, by_hand, day_of, days_query, loading_statements
 from truth.model import Late, Load, LoseFiles, Question, Refresh, Reload, Restart, Retain, Row, Scenario, Step
 
 _SERVER = pgserver.get_server(tempfile.mkdtemp(prefix="truth-pg-"))
@@ -51,13 +51,12 @@ class MaterializedView(Adapter):
     def run(self, step: Step) -> None:
         match step:
             case Load() | Late():
-                if step.events:
-                    self.sql(f"INSERT INTO events VALUES {values_sql(step.events)}")
+                for statement in loading_statements(step):
+                    self.sql(statement)
             case Reload():
                 self.sql("BEGIN")
-                self.sql(f"DELETE FROM events WHERE ts >= TIMESTAMP '{step.start}' AND ts < TIMESTAMP '{step.end}'")
-                if step.events:
-                    self.sql(f"INSERT INTO events VALUES {values_sql(step.events)}")
+                for statement in loading_statements(step):
+                    self.sql(statement)
                 self.sql("COMMIT")
             case Refresh():
                 self.refresh(step)

@@ -9,7 +9,8 @@ import duckdb
 from sidemantic import Dimension, Metric, Model, SemanticLayer
 from sidemantic.core.pre_aggregation import PreAggregation, RefreshKey
 
-from truth.adapters.base import Adapter, NotExpressibleError, Trace, serve, tidy, values_sql
+from truth.adapters.base import Adapter, NotExpressibleError, Trace, serve, tidy
+from truth.adapters.sql import loading_statements
 from truth.model import Late, Load, LoseFiles, Question, Refresh, Reload, Restart, Retain, Row, Scenario, Step
 
 METRICS = {
@@ -71,13 +72,9 @@ class Full(Adapter):
 
     def run(self, step: Step) -> None:
         match step:
-            case Load() | Late():
-                if step.events:
-                    self.sql(f"INSERT INTO events VALUES {values_sql(step.events)}")
-            case Reload():
-                self.sql(f"DELETE FROM events WHERE ts >= TIMESTAMP '{step.start}' AND ts < TIMESTAMP '{step.end}'")
-                if step.events:
-                    self.sql(f"INSERT INTO events VALUES {values_sql(step.events)}")
+            case Load() | Late() | Reload():
+                for statement in loading_statements(step):
+                    self.sql(statement)
             case Refresh():
                 self._refresh()
             case Retain():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from truth.adapters.base import whole_days
-from truth.model import Question, Scenario
+from collections.abc import Iterator
+
+from truth.adapters.base import values_sql, whole_days
+from truth.model import Late, Load, Question, Reload, Scenario
 
 OVER_EVENTS = {
     "events": "COUNT(*)",
@@ -25,6 +27,14 @@ OVER_DAYS = {
 }
 DAY_MEASURES = """COUNT(*) AS events, COUNT(amount) AS counted, SUM(amount) AS amount,
   MIN(amount) AS least, MAX(amount) AS most"""
+
+
+def loading_statements(step: Load | Late | Reload) -> Iterator[str]:
+    """Yields the statements that bring the events of a delivery into the table ``events``."""
+    if isinstance(step, Reload):
+        yield f"DELETE FROM events WHERE ts >= TIMESTAMP '{step.start}' AND ts < TIMESTAMP '{step.end}'"
+    if step.events:
+        yield f"INSERT INTO events VALUES {values_sql(step.events)}"
 
 
 def local(column: str, zone: str) -> str:

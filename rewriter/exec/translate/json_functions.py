@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class JsonUse(Enum):
-    """What a function of JSON does. ``WITH_NULLS`` is TO_JSON that writes fields that are NULL, too. ``ROW`` reads a
+    """The uses of a function of JSON. ``WITH_NULLS`` is TO_JSON that writes fields that are NULL, too. ``ROW`` reads a
     line of a file as a struct of its columns.
     """
 
