@@ -13,6 +13,7 @@ from rewriter.catalog.commit.reserved_properties import COMMENT, IMMUTABLE
 from rewriter.catalog.filesystems.options import StoreOptions
 from rewriter.catalog.model import partition_commit
 from rewriter.display.terminal.rendering import FORMATS
+from rewriter.exec.formats.csv_writer import AS_SPARK
 from rewriter.runtime import profiles, settings
 from rewriter.runtime.connection_settings import PARTS
 from rewriter.shell.configuration import Configuration
@@ -66,7 +67,7 @@ def test_all_properties_are_there() -> None:
     shown = set(_rows("Properties of a table")) | set(_rows("Properties of a catalog"))
     constants = {*partition_commit._KEYS, COMMENT, IMMUTABLE, *CLUSTER_KEYS}
     names = {name.removesuffix("…").rstrip(".") for name in shown}
-    others = {"rewriter.partition_commit.", "cube.sql"}  # A prefix of names, and a file.
+    others = {"rewriter.partition_commit.", "cube.sql", AS_SPARK}  # A prefix of names, a file, an option of a writer.
     in_source = {name.rstrip(".") for name in settings_names.properties() - others}
     in_source = {name for name in in_source if not name.startswith("cube.") or name + ".present" not in in_source}
     assert sorted((in_source | constants) - names) == []

@@ -45,7 +45,7 @@ def test_each_row_is_judged_by_itself(condition: str, wanted: list[bool | None])
     assert truths(condition, dt="X") == wanted
 
 
-@pytest.mark.parametrize("condition", ["rand() > 0.5", "mask(dt) = 'x'"])
+@pytest.mark.parametrize("condition", ["rand() > 0.5", "collation(dt) = 'x'"])
 def test_what_is_not_proven_is_refused(condition: str) -> None:
     with pytest.raises(NotSupportedError):
         truths(condition)
