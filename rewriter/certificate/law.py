@@ -554,7 +554,10 @@ class _Reference:
                 self._check_edges(self._cut(ranges), base, time.is_exact)
                 break
         else:
-            self._check_edges(self._cut(time.ranges), base, is_exact)
+            # A condition on the calendar compares no time with a bound.
+            bounds = {bound for ranges in (time.enclosed, time.bounded) for range_ in ranges for bound in range_}
+            left = [(a if a in bounds else FIRST, b if b in bounds else LAST) for a, b in time.ranges]
+            self._check_edges(self._cut(left), base, is_exact)
         # More than what conditions on the calendar leave may be requested: the text has these conditions, too.
         wanted, bounded, enclosed = (
             union(self._cut([(self._bound(base, a, False), self._bound(base, b, True)) for a, b in ranges]))

@@ -49,7 +49,7 @@ from rewriter.planner.scope.joins import contributes, filters, nullable, typed_c
 from rewriter.planner.scope.projections import descend, own_nodes
 from rewriter.planner.scope.unknown_columns import check_columns
 from rewriter.planner.text.query_text import Edit, Part, QueryText
-from rewriter.planner.time.exactness import inexact, inside_warnings, instants_inside
+from rewriter.planner.time.exactness import inexact, inside_warnings, instants_inside, unit_warnings
 from rewriter.planner.time.time_usage import TimeUse, range_edits, time_use
 from rewriter.planner.zones.zone_rewrites import ZoneEdits
 from rewriter.timeline.civil import DAY, HOUR, MAX_INSTANT, MIN_INSTANT, MINUTE
@@ -380,6 +380,7 @@ def _planned(query: CubeQuery) -> PlannedReference:
     reasons += [
         Reason(ReasonKind.RAW_TIME, f"time is used directly: {_words_of(text, node)}") for node in time.raw_uses
     ]
+    units = {unit: _words_of(text, node) for unit, node in sorted(time.units.items(), key=lambda use: use[0])}
     reference = ReferencePlan(
         cube=query.cube.name,
         alias=source.alias or source.node.alias_or_name,
@@ -390,9 +391,10 @@ def _planned(query: CubeQuery) -> PlannedReference:
         periods=choice.periods,
         causes=choice.causes,
         reasons=tuple(dict.fromkeys(reasons)),
-        units=tuple((unit, _words_of(text, node)) for unit, node in sorted(time.units.items(), key=lambda u: u[0])),
+        units=tuple(units.items()),
         warnings=(
             *inside_warnings(query.instants_inside, choice.base, query.cube),
+            *(() if choice.raw else unit_warnings(units, choice.base, query.cube)),
             *_lag_warnings(choice, query.demand, query.settings.now, query.cube),
             *(() if query.demand.bounded else _timeless_warnings(choice, query.reader)),
         ),

@@ -7,7 +7,7 @@ not *exact*. Bounds of ranges are found in the ranges, all other comparisons in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -159,8 +159,8 @@ def instants_inside(ranges: Iterable[RangeSet], base: Period) -> Iterator[int]:
     yielded: set[int] = set()
     for time_range in chain.from_iterable(ranges):
         for bound in (time_range.start, time_range.end):
-            # An inclusive bound (``<= '05:00'``, ``= '05:30'``) was converted to the next microsecond.
-            typed_instant = bound - 1 if base.is_aligned(bound - 1) or bound - 1 in yielded else bound
+            # A bound such as ``<= '05:00'``, ``> '05:00'`` or ``= '05:30'`` was converted to the next microsecond.
+            typed_instant = bound - 1 if bound % 1_000_000 == 1 or bound - 1 in yielded else bound
             if (
                 MIN_INSTANT < bound < MAX_INSTANT
                 and base.ceil(typed_instant) - typed_instant > 1_000_000
@@ -177,6 +177,13 @@ def inside_warnings(instants: Iterable[int], base: Period, cube: Cube) -> Iterat
             f"{cube.calendar.text(bound)} is inside {_with_article(base)} of {cube.name}: a row's time is the "
             "start of its period"
         )
+
+
+def unit_warnings(units: Mapping[UpdatePeriod, str], base: Period, cube: Cube) -> Iterator[str]:
+    """Warnings about uses of time, as typed, in ``units`` shorter than a base period: ``hour(t)`` over days is 0."""
+    for unit, words in units.items():
+        if unit < base.kind:
+            yield f"{words} is of the start of {_with_article(base)} of {cube.name}: its rows have no other time"
 
 
 def inexact(cube: Cube, base: Period, instants: Sequence[int]) -> AnalysisError:
