@@ -178,8 +178,9 @@ class _Writer:
                 f"OR {sold} >= '{other}' AND {sold} < '{other + timedelta(hours=30)}')"
             )
         if form == 7:
-            calendar = f"day({sold}) = {first.day}"
-            calendar += f" AND hour({sold}) >= {rng.randrange(9)}" if self._world != "zone" and rng.random() < 0.5 else ""
+            has_hours = self._world != "zone" and rng.random() < 0.5
+            hours = f" AND hour({sold}) >= {rng.randrange(9)}" if has_hours else ""
+            calendar = f"day({sold}) = {first.day}{hours}"
             first, last = first.replace(hour=0), last + timedelta(hours=5)
             return f"{sold} >= '{first}' AND {sold} <= '{last}' AND {calendar} AND month({sold}) = {first.month}"
         return f"CAST({sold} AS DATE) = '{first:%Y-%m-%d}'"
