@@ -134,7 +134,6 @@ cast(null as int)
 cast(concat(ym,'-01') as date)
 cast(concat(ym,'-15 10:00:00') as timestamp)
 lower('ABC')
-upper('aßc')
 lower('AbC') LIKE lower('%B%')
 lower(concat(s, 'ABC'))
 upper('abc')
@@ -701,6 +700,11 @@ k <=> true
 i8 = i16
 i32 >= i64
 i8 in (1, 7, null)
+i8 in (1, 300, 3000000000, 9223372036854775807)
+i16 in (007, 1000)
+i64 in (9223372036854775807, 0)
+i64 in (9223372036854775808, 0)
+i8 % 7 in (0, 4)
 i8 not in (1, 7)
 m between 0 and 1.5
 m in (1.25, 2.5)

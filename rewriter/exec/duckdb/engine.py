@@ -124,12 +124,15 @@ class DuckDBEngine:
         """Runs the query. The result is held in memory. A query that runs again is neither translated nor parsed."""
         import pyarrow as pa
 
-        table = self._table(query, self._prepared.get(query), is_copied(query))
+        prepared = self._prepared.get(query)
+        translation = self._translations.of(query) if prepared is None else prepared.translation
+        table = self._table(query, translation, prepared, is_copied(query))
         return table.to_reader() if table.num_columns else pa.table({}).to_reader()
 
-    def _table(self, query: EngineQuery, prepared: PreparedQuery | None, copied: bool) -> pa.Table:
+    def _table(
+        self, query: EngineQuery, translation: Translation, prepared: PreparedQuery | None, copied: bool
+    ) -> pa.Table:
         """Runs a query. DuckDB plans the statement of a relation twice; rows of all others are copied in memory."""
-        translation = self._translations.of(query) if prepared is None else prepared.translation
         parameters = _parameters(translation)
         with self._opened(query, translation, prepared) as opened:
             statement = self._parsed(query, translation, opened, copied) if prepared is None else prepared.statement
@@ -149,7 +152,7 @@ class DuckDBEngine:
         prepared = self._prepared.get(query)
         translation = self._translations.of(query) if prepared is None else prepared.translation
         if translation.has_few_rows or is_copied(query) if prepared is None else prepared.is_copied:
-            return BatchStream.of_table(self._table(query, prepared, copied=True))
+            return BatchStream.of_table(self._table(query, translation, prepared, copied=True))
         schema = _declared_schema(translation)
         return prefetch_rows(schema, self._batches(query, translation, schema, prepared), _BATCH_ROWS)
 

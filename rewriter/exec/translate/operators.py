@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import BOOLEAN, VOID, SqlType
+from rewriter.exec.sql_types import BOOLEAN, STRING, VOID, SqlType
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
 from rewriter.exec.translate.arithmetic import arithmetic, minus, whole_division, with_sign
 from rewriter.exec.translate.casts import wider_type
@@ -26,7 +26,7 @@ from rewriter.exec.translate.expressions import (
 from rewriter.exec.translate.intervals import ENTRY as INTERVALS
 from rewriter.exec.translate.intervals import interval_value, with_interval
 from rewriter.exec.translate.lambdas import FUNCTIONS as LAMBDA_FUNCTIONS
-from rewriter.planner.text.literals import MIRRORED, rounded_bound
+from rewriter.planner.text.literals import LARGEST, MIRRORED, rounded_bound
 from rewriter.planner.text.sqlglot_trees import PLUS, chain_name
 
 _TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Escape, exp.RegexpLike, exp.Not)
@@ -173,14 +173,31 @@ def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value = e.translate(node.this, scope)
     if not node.expressions:
         e.text.wrong("IN needs at least one value.", "INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE", "42000", node)
+    whole_numbers = _whole_numbers(node.expressions) if value.type.is_integer else None
+    if whole_numbers is not None:
+        # Integers of any width compare by their values. Lists may be long, and casts of each number are slow.
+        e.construct("whole number (INT, BIGINT)")
+        name = None if value.name is None else f"({value.name} IN {call('', *whole_numbers)})"
+        return Typed(f"({value.sql} IN ({', '.join(whole_numbers)}))", BOOLEAN, name)
     options = [e.translate(option, scope) for option in node.expressions]
+    list_name = call("", *(option.name for option in options))
+    name = None if value.name is None or list_name is None else f"({value.name} IN {list_name})"
+    if value.type == STRING and value.char is None and all(option.text is not None for option in options):
+        return Typed(f"({value.sql} IN ({', '.join([option.sql for option in options])}))", BOOLEAN, name)
     # Literals are as narrow as their digits beside operators alone.
     values = [as_no_literal(part) for part in _padded(e, [value, *options], False, node)]
     operands = (node.this, *node.expressions)
     sqls, _ = e.cast_to_common_type(values, node, binary=True, operands=operands)
-    list_name = call("", *(option.name for option in options))
-    name = None if value.name is None or list_name is None else f"({value.name} IN {list_name})"
     return Typed(f"({sqls[0]} IN ({', '.join(sqls[1:])}))", BOOLEAN, name)
+
+
+def _whole_numbers(options: Sequence[exp.Expr]) -> list[str] | None:
+    """Returns the digits of a list of literals of INT and BIGINT; ``None`` for another list."""
+    digits = [str(option.this) for option in options if type(option) is exp.Literal and not option.is_string]
+    if len(digits) < len(options) or not all(text.isascii() and text.isdigit() and len(text) < 20 for text in digits):
+        return None
+    numbers = [int(text) for text in digits]
+    return list(map(str, numbers)) if max(numbers) <= LARGEST else None
 
 
 def _exists(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
