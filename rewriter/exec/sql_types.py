@@ -108,7 +108,7 @@ class SqlType:
 
     @property
     def is_datetime(self) -> bool:
-        return self.name in ("date", "timestamp")
+        return self.name in ("date", "timestamp", "timestamp_ntz")
 
 
 BOOLEAN, TINYINT, SMALLINT, INT, BIGINT = (SqlType(n) for n in ("boolean", "tinyint", "smallint", "int", "bigint"))
@@ -124,6 +124,9 @@ _SCALARS = {
     type_.name: type_
     for type_ in (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, BINARY, VOID)
 }
+#: A time of no zone: the result of some functions, and no type of columns of tables. In UTC it is the TIMESTAMP of the
+#: same text.
+TIMESTAMP_NTZ = SqlType("timestamp_ntz")
 _DUCKDB = {
     "boolean": "BOOLEAN",
     "tinyint": "TINYINT",
@@ -135,6 +138,7 @@ _DUCKDB = {
     "string": "VARCHAR",
     "date": "DATE",
     "timestamp": "TIMESTAMP",
+    "timestamp_ntz": "TIMESTAMP",
     "binary": "BLOB",
     "void": '"NULL"',
 }
@@ -265,7 +269,9 @@ def duckdb_type(type_: SqlType) -> str:
 
 
 def arrow_type(type_: SqlType) -> pa.DataType:
-    """Returns the type of a result column: timestamps are ``timestamp[us, UTC]``."""
+    """Returns the type of a result column: timestamps are ``timestamp[us, UTC]``, those of no zone
+    ``timestamp[us]``.
+    """
     import pyarrow as pa
 
     if type_.element is not None:
@@ -289,6 +295,7 @@ def arrow_type(type_: SqlType) -> pa.DataType:
         "string": pa.string(),
         "date": pa.date32(),
         "timestamp": pa.timestamp("us", tz="UTC"),
+        "timestamp_ntz": pa.timestamp("us"),
         "binary": pa.binary(),
         "void": pa.null(),
     }[type_.name]

@@ -33,6 +33,7 @@ CONSTRUCTS: dict[str, Entry] = {
         "1L, 1S, 1Y, 1.5D, 1.5F",
         ("DATE '…'", "other forms than 'yyyy-MM-dd'"),
         ("TIMESTAMP '…'", "other forms than 'yyyy-MM-dd[ HH:mm[:ss[.SSSSSS]]][Z|±HH:mm]'"),
+        ("TIMESTAMP_NTZ '…'", "as for TIMESTAMP"),
         (":parameter", "values of other types than bool, int, float, str, Decimal, date and datetime"),
     ),
     **_section(

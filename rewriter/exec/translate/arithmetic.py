@@ -79,8 +79,9 @@ def translate_operation(
         left, right = narrow_literal(left), narrow_literal(right)
     if any(not value.type.is_numeric and value.type != VOID for value in (left, right)):
         types = {left.type.name, right.type.name}
-        is_wrong = "boolean" in types or (types & {"date", "timestamp"} and operator not in "+-")
-        if is_wrong or ("timestamp" in types and (left.type.is_numeric or right.type.is_numeric)):
+        has_time = left.type.is_datetime or right.type.is_datetime
+        is_wrong = "boolean" in types or (has_time and operator not in "+-")
+        if is_wrong or (types & {"timestamp", "timestamp_ntz"} and (left.type.is_numeric or right.type.is_numeric)):
             e.refuse_mixed(left.type, right.type, node, binary=False)
         e.refuse(node, f"{left.type} {operator} {right.type}")
     floating = left.type.is_floating or right.type.is_floating

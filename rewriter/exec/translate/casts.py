@@ -21,6 +21,7 @@ from rewriter.exec.sql_types import (
     MAX_PRECISION,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     VOID,
     SqlType,
     decimal,
@@ -262,7 +263,7 @@ def _from_string(sql: str, target: SqlType, tolerant: bool) -> str | None:
 
 
 _CAST_TYPES = (
-    *map(SqlType, ("boolean", *INTEGERS, "float", "double", "string", "date", "timestamp", "binary")),
+    *map(SqlType, ("boolean", *INTEGERS, "float", "double", "string", "date", "timestamp", "timestamp_ntz", "binary")),
     decimal(10, 2),
 )
 _REMARKS = {
@@ -282,8 +283,10 @@ _REMARKS = {
         "double",
         "string",
     ): "numbers that Java 17 and later releases print differently (some from 2^53 on), when they occur",
+    ("string", "timestamp_ntz"): "as for TIMESTAMP",
     ("date", "string"): "years before 1 and after 9999",
     ("timestamp", "string"): "years before 1 and after 9999",
+    ("timestamp_ntz", "string"): "years before 1 and after 9999",
 }
 
 
@@ -334,7 +337,7 @@ def common_type(left: SqlType, right: SqlType) -> SqlType | None:
     if left.is_integer and right.is_integer:
         return max(left, right, key=lambda type_: INTEGERS[type_.name])
     if left.is_datetime and right.is_datetime:
-        return TIMESTAMP
+        return TIMESTAMP if TIMESTAMP in (left, right) else TIMESTAMP_NTZ
     if not (left.is_numeric and right.is_numeric):
         return None
     if left.is_floating or right.is_floating:
@@ -398,8 +401,8 @@ def assigned_literal(value: str, target: SqlType) -> str | None:
     if target == DATE:
         day = date_text(value)
         return None if day is None else f"DATE '{(_EPOCH + dt.timedelta(microseconds=day)).date().isoformat()}'"
-    if target == TIMESTAMP:
-        instant = timestamp_text(value)
+    if target in (TIMESTAMP, TIMESTAMP_NTZ):
+        instant = timestamp_text(value, has_zone=target == TIMESTAMP)
         return None if instant is None else timestamp_sql(_EPOCH + dt.timedelta(microseconds=instant))
     if target.is_integer and re.fullmatch(r"[+-]?[0-9]{1,18}", value):
         return plain_cast(str(int(value)), BIGINT)

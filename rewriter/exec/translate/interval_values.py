@@ -13,6 +13,7 @@ from rewriter.exec.sql_types import (
     INT,
     INTERVAL_UNITS,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     TINYINT,
     VOID,
     SqlType,
@@ -86,7 +87,7 @@ def _moved(time: Typed, interval: Typed, operator: str) -> Typed:
     """Returns a time plus or minus an interval. A date stays one if the interval is of whole days."""
     is_date = time.type == DATE and interval.type == interval_of("day", "day")
     step = f"to_microseconds({interval.sql})"
-    type_ = DATE if is_date else TIMESTAMP
+    type_ = DATE if is_date else TIMESTAMP_NTZ if time.type == TIMESTAMP_NTZ else TIMESTAMP
     sql = plain_cast(f"{plain_cast(time.sql, TIMESTAMP)} {operator} {step}", type_)
     if time.name is None or interval.name is None:
         return Typed(sql, type_)

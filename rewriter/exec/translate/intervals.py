@@ -90,7 +90,7 @@ def with_interval(e: Expressions, node: exp.Expr, scope: Scope) -> Typed | None:
     if not value.type.is_datetime:
         e.refuse(node, f"An interval and {value.type}")
     is_days = interval.first == interval.last == "DAY" and factor is None
-    type_ = value.type if interval.is_months or is_days else TIMESTAMP
+    type_ = TIMESTAMP if value.type == DATE and not (interval.is_months or is_days) else value.type
     operator = "-" if isinstance(node, exp.Sub) else "+"
     sql = plain_cast(f"{value.sql} {operator} {_step(interval, factor, is_days)}", type_)
     return Typed(sql, type_, _name(value, operator, interval, factor, is_days))
