@@ -109,10 +109,11 @@ CONSTRUCTS: dict[str, Entry] = {
         ("NATURAL", "after a comma or CROSS JOIN"),
     ),
     **_section(
-        "Intervals of days to seconds",
+        "Intervals as values",
         (
             "time - time, interval ± interval, time ± interval, interval * n, interval / n",
-            "months as a value; a string; other numbers than integers",
+            "intervals of the two kinds together; a result column of years and months; a string; other numbers than "
+            "integers",
         ),
     ),
     **_section(

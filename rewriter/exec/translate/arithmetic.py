@@ -40,7 +40,7 @@ from rewriter.exec.translate.expressions import (
     infix,
     narrow_literal,
 )
-from rewriter.exec.translate.interval_values import interval_arithmetic
+from rewriter.exec.translate.interval_values import fitting_interval, interval_arithmetic
 from rewriter.exec.translate.literals import has_suffix, number
 
 _OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
@@ -267,12 +267,12 @@ def with_sign(e: Expressions, node: exp.Expr, sign: str, value: Typed) -> Typed:
     """Returns a number with a sign before it. A string or NULL becomes a DOUBLE."""
     if value.type in (STRING, VOID):
         value = Typed(e.cast(value, DOUBLE, node), DOUBLE, value.name)
-    if value.type.is_interval and sign == "-":
-        name = None if value.name is None else f"(- {value.name})"
-        return Typed(f"CAST(rw_interval(-CAST({value.sql} AS HUGEINT)) AS BIGINT)", value.type, name)
+    name = None if value.name is None else f"({sign} {value.name})"
+    if value.type.is_interval:
+        negative = fitting_interval(f"-CAST({value.sql} AS HUGEINT)", value.type)
+        return Typed(negative if sign == "-" else value.sql, value.type, name)
     if not value.type.is_numeric:
         e.refuse(node, f"{sign}({value.type})")
-    name = None if value.name is None else f"({sign} {value.name})"
     return Typed(without_overflow("-", value) if sign == "-" else value.sql, value.type, name)
 
 

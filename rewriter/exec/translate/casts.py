@@ -31,8 +31,9 @@ from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.duckdb_macros import READABLE
 from rewriter.timeline.timestamp_casts import date_text, timestamp_text
 
-#: Microseconds of the units of intervals.
-INTERVAL_SIZES = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
+#: Months of the units of intervals of years and months, microseconds of the others.
+INTERVAL_SIZES = {"year": 12, "month": 1, "day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000,
+                  "second": 1_000_000}  # fmt: skip
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICRO_DIGITS = 6
 #: The most digits of an integer that a double always holds. Java releases show more digits differently.
@@ -187,19 +188,23 @@ def _to_string(sql: str, source: SqlType) -> str | None:
 
 
 def _interval_text(sql: str, source: SqlType) -> str:
-    """Returns ``INTERVAL '1 02:03:04.5' DAY TO SECOND``."""
+    """Returns ``INTERVAL '1 02:03:04.5' DAY TO SECOND`` or ``INTERVAL '1-2' YEAR TO MONTH``."""
     units = source.interval_units
-    micros = f"abs(CAST({sql} AS HUGEINT))"
+    amount = f"abs(CAST({sql} AS HUGEINT))"
     text = ""
     for larger, unit in zip(("", *units), units, strict=False):
-        rest = f"({micros} % {INTERVAL_SIZES[larger]})" if larger else micros
+        rest = f"({amount} % {INTERVAL_SIZES[larger]})" if larger else amount
         number = plain_cast(f"{rest} // {INTERVAL_SIZES[unit]}", STRING)
-        separator = {"": "", "day": "' ' || "}.get(larger, "':' || ")
-        padded = number if unit == "day" else f"CASE WHEN length({number}) < 2 THEN '0' ELSE '' END || {number}"
+        separator = {"": "", "year": "'-' || ", "day": "' ' || "}.get(larger, "':' || ")
+        padded = (
+            number
+            if unit in ("year", "month", "day")
+            else f"CASE WHEN length({number}) < 2 THEN '0' ELSE '' END || {number}"
+        )
         text += f"{separator}{padded} || "
     if units[-1] == "second":
-        fraction = f"rtrim('.' || lpad(CAST({micros} % 1000000 AS VARCHAR), 6, '0'), '0')"
-        text += f"CASE WHEN {micros} % 1000000 = 0 THEN '' ELSE {fraction} END || "
+        fraction = f"rtrim('.' || lpad(CAST({amount} % 1000000 AS VARCHAR), 6, '0'), '0')"
+        text += f"CASE WHEN {amount} % 1000000 = 0 THEN '' ELSE {fraction} END || "
     sign = f"CASE WHEN {sql} < 0 THEN '-' ELSE '' END"
     start, end = string_literal("INTERVAL '"), string_literal(f"' {source.name.removeprefix('interval ').upper()}")
     return f"({start} || {sign} || {text}{end})"

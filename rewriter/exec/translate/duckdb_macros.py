@@ -344,6 +344,10 @@ _NUMBERS = (
     "rw_interval(x) AS list_transform([x], lambda v: CASE WHEN v IS NULL OR v BETWEEN CAST('-9223372036854775808' AS "
     "HUGEINT) AND CAST('9223372036854775807' AS HUGEINT) THEN v ELSE error('[INTERVAL_ARITHMETIC_OVERFLOW."
     "WITH_SUGGESTION] The interval has too many microseconds.') END)[1]",
+    "rw_months(x) AS list_transform([x], lambda v: CASE WHEN v IS NULL OR v BETWEEN -2147483648 AND 2147483647 THEN v "
+    "ELSE error('[INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION] The interval has too many months.') END)[1]",
+    "rw_months_sum(x) AS CASE WHEN x IS NULL OR TRY_CAST(x AS INTEGER) IS NOT NULL THEN CAST(x AS INTEGER) ELSE "
+    "error('[INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION] The interval has too many months.') END",
     "rw_interval_sum(x) AS CASE WHEN x IS NULL OR TRY_CAST(x AS BIGINT) IS NOT NULL THEN CAST(x AS BIGINT) ELSE "
     "error('[INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION] The interval has too many microseconds.') END",
     "rw_divided_interval(n, d) AS CASE WHEN d = 0 AND n IS NOT NULL THEN error('[INTERVAL_DIVIDED_BY_ZERO] Division by "

@@ -64,6 +64,8 @@ def _hashed_value(sql: str, type_: SqlType) -> tuple[str, str] | None:
         return "longs", sql
     if type_ == DATE:
         return "ints", plain_cast(f"{sql} - DATE '1970-01-01'", INT)
+    if type_.is_interval:
+        return "ints" if type_.is_month_interval else "longs", sql
     if type_ in (TIMESTAMP, TIMESTAMP_NTZ):
         return "longs", f"epoch_us({sql})"
     if type_.is_floating:
