@@ -92,23 +92,32 @@ class SqlType:
 
     @property
     def is_interval(self) -> bool:
-        """True for intervals of days to seconds, which DuckDB holds as microseconds."""
+        """True for intervals of days to seconds, which DuckDB holds as microseconds, and of years and months."""
         return self.name.startswith("interval")
+
+    @property
+    def is_month_interval(self) -> bool:
+        """True for intervals of years and months, which DuckDB holds as months."""
+        return self.is_interval and self.interval_units[0] in MONTH_UNITS
 
     @property
     def interval_units(self) -> tuple[str, ...]:
         """The units of an interval, from the largest to the smallest."""
         first, last = self.name.removeprefix("interval ").partition(" to ")[::2]
-        return INTERVAL_UNITS[INTERVAL_UNITS.index(first) : INTERVAL_UNITS.index(last or first) + 1]
+        return _UNITS[_UNITS.index(first) : _UNITS.index(last or first) + 1]
 
-    def united(self, other: SqlType) -> SqlType:
-        """Returns the type of intervals of the units of two types, and of those between."""
-        units = [unit for unit in INTERVAL_UNITS if unit in self.interval_units + other.interval_units]
+    def united(self, other: SqlType) -> SqlType | None:
+        """Returns the type of intervals of the units of two types, and of those between; ``None`` if only one of them
+        is of years and months.
+        """
+        if self.is_month_interval is not other.is_month_interval:
+            return None
+        units = [unit for unit in _UNITS if unit in self.interval_units + other.interval_units]
         return interval_of(units[0], units[-1])
 
     @property
     def is_datetime(self) -> bool:
-        return self.name in ("date", "timestamp")
+        return self.name in ("date", "timestamp", "timestamp_ntz")
 
 
 BOOLEAN, TINYINT, SMALLINT, INT, BIGINT = (SqlType(n) for n in ("boolean", "tinyint", "smallint", "int", "bigint"))
@@ -124,6 +133,9 @@ _SCALARS = {
     type_.name: type_
     for type_ in (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, BINARY, VOID)
 }
+#: A time of no zone: the result of some functions, and no type of columns of tables. In UTC it is the TIMESTAMP of the
+#: same text.
+TIMESTAMP_NTZ = SqlType("timestamp_ntz")
 _DUCKDB = {
     "boolean": "BOOLEAN",
     "tinyint": "TINYINT",
@@ -135,13 +147,16 @@ _DUCKDB = {
     "string": "VARCHAR",
     "date": "DATE",
     "timestamp": "TIMESTAMP",
+    "timestamp_ntz": "TIMESTAMP",
     "binary": "BLOB",
     "void": '"NULL"',
 }
 
 
-#: The units of intervals, from the largest.
+#: The units of the two kinds of intervals, from the largest.
+MONTH_UNITS = ("year", "month")
 INTERVAL_UNITS = ("day", "hour", "minute", "second")
+_UNITS = (*MONTH_UNITS, *INTERVAL_UNITS)
 
 
 def interval_of(first: str, last: str) -> SqlType:
@@ -260,12 +275,15 @@ def duckdb_type(type_: SqlType) -> str:
     if type_.element is not None:
         return f"{duckdb_type(type_.element)}[]"
     if type_.is_interval:
-        return "BIGINT"
+        return "INTEGER" if type_.is_month_interval else "BIGINT"
     return f"DECIMAL({type_.precision},{type_.scale})" if type_.is_decimal else _DUCKDB[type_.name]
 
 
 def arrow_type(type_: SqlType) -> pa.DataType:
-    """Returns the type of a result column: timestamps are ``timestamp[us, UTC]``."""
+    """Returns the type of a result column: timestamps are ``timestamp[us, UTC]``, those of no zone
+    ``timestamp[us]``. Raises ``NotSupportedError`` for an interval of years and months, for which Spark has no type of
+    Arrow.
+    """
     import pyarrow as pa
 
     if type_.element is not None:
@@ -276,6 +294,13 @@ def arrow_type(type_: SqlType) -> pa.DataType:
         return pa.map_(*(arrow_type(part) for _, part in type_.parts))
     if type_.is_decimal:
         return pa.decimal128(type_.precision, type_.scale)
+    if type_.is_month_interval:
+        raise NotSupportedError(
+            f"A result column of the type {type_.shown} is not supported.",
+            condition="UNSUPPORTED_DATATYPE",
+            sqlstate="0A000",
+            hint="Write CAST(… AS STRING).",
+        )
     if type_.is_interval:
         return pa.duration("us")
     return {
@@ -289,6 +314,7 @@ def arrow_type(type_: SqlType) -> pa.DataType:
         "string": pa.string(),
         "date": pa.date32(),
         "timestamp": pa.timestamp("us", tz="UTC"),
+        "timestamp_ntz": pa.timestamp("us"),
         "binary": pa.binary(),
         "void": pa.null(),
     }[type_.name]

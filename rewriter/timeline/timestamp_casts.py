@@ -31,8 +31,10 @@ def date_text(text: str) -> int | None:
     return _day(match) if match is not None else None
 
 
-def timestamp_text(text: str) -> int | None:
-    """Returns the instant that ``CAST(text AS TIMESTAMP)`` returns, or ``None`` if it is not certain."""
+def timestamp_text(text: str, *, has_zone: bool = True) -> int | None:
+    """Returns the instant that ``CAST(text AS TIMESTAMP)`` returns, or ``None`` if it is not certain. Without
+    ``has_zone``, the cast is to TIMESTAMP_NTZ: a zone in the text has no effect.
+    """
     match = _TIMESTAMP.fullmatch(text)
     day = _day(match) if match is not None else None
     if match is None or day is None:
@@ -42,7 +44,7 @@ def timestamp_text(text: str) -> int | None:
     if hour > 23 or minute > 59 or second > 59 or offset is None:
         return None
     fraction = int((match["fraction"] or "")[:6].ljust(6, "0"))
-    instant = day + hour * HOUR + minute * MINUTE + second * SECOND + fraction - offset
+    instant = day + hour * HOUR + minute * MINUTE + second * SECOND + fraction - (offset if has_zone else 0)
     return instant if MIN_INSTANT <= instant < MAX_INSTANT else None
 
 

@@ -370,6 +370,8 @@ select * from (select id from t where id < 3) natural full join (select r as oth
 select * from (select id from t where id < 0) natural right join (select r as other from e where r < 3)
 select listagg(s, ',') within group (order by s) from t
 select string_agg(s, ',') within group (order by s desc) from t
+select string_agg(s), string_agg(distinct s, ','), listagg(s), string_agg(s, '-') filter (where r > 2) from e
+  where r = 3
 select listagg(s) within group (order by id) from t
 select listagg(s, '|') within group (order by id desc) from t
 select listagg(s, '|') within group (order by id nulls first) from t where s is null

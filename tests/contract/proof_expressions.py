@@ -1069,6 +1069,7 @@ _SAMPLES = {
     "decimal": "if(m between -9 and 9, m, 1.25)",
     "date": "d",
     "timestamp": "ts",
+    "timestamp_ntz": "CAST(ts AS TIMESTAMP_NTZ)",
     "binary": "unhex(hex(s))",
 }
 #: Timestamps whose seconds fit in each integer type.
@@ -1079,6 +1080,7 @@ _STRINGS = {
     "decimal": "if(r in (1, 2, 3, 5, 7), n, '0.125')",
     "date": "if(r in (1, 2, 3, 7, 11, 12), x, '2015-01-01')",
     "timestamp": "if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-01-01')",
+    "timestamp_ntz": "if(r in (1, 2, 3, 7, 9, 10, 12), y, '2015-01-01')",
 }
 _CAST = re.compile(r"((?:TRY_)?CAST)\((\w+) AS (\w+)\)")
 

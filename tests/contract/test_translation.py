@@ -10,7 +10,7 @@ import re
 
 import pyarrow as pa
 import pytest
-from contract import proof_clauses, proof_nested
+from contract import proof_clauses, proof_nested, proof_time_types
 from contract.proof_expressions import CASTS, COERCED, EDGES, PLAIN, UNNAMED
 from contract.proof_nested import NESTED
 from contract.proof_queries import ANSWERED, APPROXIMATE, FAILING
@@ -43,8 +43,9 @@ def _rows(table: pa.Table, ordered: bool) -> list[str]:
         (COERCED, "e ORDER BY e.r"),
         (SCALARS, "e ORDER BY e.r"),
         (NESTED, "v ORDER BY v.r"),
+        (proof_time_types.EXPRESSIONS, "e ORDER BY e.r"),
     ],
-    ids=["plain", "unnamed", "edges", "casts", "coerced", "scalars", "nested"],
+    ids=["plain", "unnamed", "edges", "casts", "coerced", "scalars", "nested", "time types"],
 )
 def test_expressions(
     spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], listed: list[str], source: str
@@ -67,7 +68,10 @@ def test_expressions(
 
 
 @pytest.mark.share(6)
-@pytest.mark.parametrize("sql", [*ANSWERED, *AGGREGATES, *proof_clauses.ANSWERED, *proof_nested.QUERIES])
+@pytest.mark.parametrize(
+    "sql",
+    [*ANSWERED, *AGGREGATES, *proof_clauses.ANSWERED, *proof_nested.QUERIES, *proof_time_types.QUERIES],
+)
 def test_queries(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str) -> None:
     duckdb_table, spark_table = (engine.execute(query(sql, proof_relations)).read_all() for engine in (duckdb, spark))
     assert duckdb_table.schema == spark_table.schema
@@ -85,7 +89,10 @@ def test_deviations(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: t
 
 
 @pytest.mark.share(6)
-@pytest.mark.parametrize("sql", [*FAILING, *FAILING_SCALARS, *proof_clauses.FAILING, *proof_nested.FAILING])
+@pytest.mark.parametrize(
+    "sql",
+    [*FAILING, *FAILING_SCALARS, *proof_clauses.FAILING, *proof_nested.FAILING, *proof_time_types.FAILING],
+)
 def test_values_at_fault(
     spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str
 ) -> None:

@@ -82,7 +82,7 @@ def _list(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggregate:
     if word and (value.type != STRING or not isinstance(arguments[0], exp.Column)):
         hint = "Compute the STRING in a subquery of FROM, and name its column here."
         e.text.refuse(f"{aggregate.function.upper()}(DISTINCT …) of another argument than a STRING column", node, hint)
-    name = call("listagg", None if value.name is None else word + value.name, shown)
+    name = call("listagg" if keys else aggregate.function, None if value.name is None else word + value.name, shown)
     order = ""
     if keys:
         order = f" ORDER BY {', '.join(keys)}"
@@ -453,7 +453,8 @@ def _sum(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlTyp
     if value.type.is_floating:
         return "sum({0}){1}", plain_cast(value.sql, DOUBLE), DOUBLE
     if value.type.is_interval:
-        return "rw_interval_sum(sum({0}){1})", value.sql, value.type
+        kind = "months" if value.type.is_month_interval else "interval"
+        return f"rw_{kind}_sum(sum({{0}}){{1}})", value.sql, value.type
     return _no_number(e, value, "SUM", node)
 
 

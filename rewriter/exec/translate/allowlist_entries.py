@@ -33,6 +33,7 @@ CONSTRUCTS: dict[str, Entry] = {
         "1L, 1S, 1Y, 1.5D, 1.5F",
         ("DATE '…'", "other forms than 'yyyy-MM-dd'"),
         ("TIMESTAMP '…'", "other forms than 'yyyy-MM-dd[ HH:mm[:ss[.SSSSSS]]][Z|±HH:mm]'"),
+        ("TIMESTAMP_NTZ '…'", "as for TIMESTAMP"),
         (":parameter", "values of other types than bool, int, float, str, Decimal, date and datetime"),
     ),
     **_section(
@@ -108,10 +109,11 @@ CONSTRUCTS: dict[str, Entry] = {
         ("NATURAL", "after a comma or CROSS JOIN"),
     ),
     **_section(
-        "Intervals of days to seconds",
+        "Intervals as values",
         (
             "time - time, interval ± interval, time ± interval, interval * n, interval / n",
-            "months as a value; a string; other numbers than integers",
+            "intervals of the two kinds together; a result column of years and months; a string; other numbers than "
+            "integers",
         ),
     ),
     **_section(

@@ -40,7 +40,7 @@ from rewriter.exec.translate.expressions import (
     infix,
     narrow_literal,
 )
-from rewriter.exec.translate.interval_values import interval_arithmetic
+from rewriter.exec.translate.interval_values import fitting_interval, interval_arithmetic
 from rewriter.exec.translate.literals import has_suffix, number
 
 _OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
@@ -79,8 +79,9 @@ def translate_operation(
         left, right = narrow_literal(left), narrow_literal(right)
     if any(not value.type.is_numeric and value.type != VOID for value in (left, right)):
         types = {left.type.name, right.type.name}
-        is_wrong = "boolean" in types or (types & {"date", "timestamp"} and operator not in "+-")
-        if is_wrong or ("timestamp" in types and (left.type.is_numeric or right.type.is_numeric)):
+        has_time = left.type.is_datetime or right.type.is_datetime
+        is_wrong = "boolean" in types or (has_time and operator not in "+-")
+        if is_wrong or (types & {"timestamp", "timestamp_ntz"} and (left.type.is_numeric or right.type.is_numeric)):
             e.refuse_mixed(left.type, right.type, node, binary=False)
         e.refuse(node, f"{left.type} {operator} {right.type}")
     floating = left.type.is_floating or right.type.is_floating
@@ -266,12 +267,12 @@ def with_sign(e: Expressions, node: exp.Expr, sign: str, value: Typed) -> Typed:
     """Returns a number with a sign before it. A string or NULL becomes a DOUBLE."""
     if value.type in (STRING, VOID):
         value = Typed(e.cast(value, DOUBLE, node), DOUBLE, value.name)
-    if value.type.is_interval and sign == "-":
-        name = None if value.name is None else f"(- {value.name})"
-        return Typed(f"CAST(rw_interval(-CAST({value.sql} AS HUGEINT)) AS BIGINT)", value.type, name)
+    name = None if value.name is None else f"({sign} {value.name})"
+    if value.type.is_interval:
+        negative = fitting_interval(f"-CAST({value.sql} AS HUGEINT)", value.type)
+        return Typed(negative if sign == "-" else value.sql, value.type, name)
     if not value.type.is_numeric:
         e.refuse(node, f"{sign}({value.type})")
-    name = None if value.name is None else f"({sign} {value.name})"
     return Typed(without_overflow("-", value) if sign == "-" else value.sql, value.type, name)
 
 

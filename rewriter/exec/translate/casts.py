@@ -21,6 +21,7 @@ from rewriter.exec.sql_types import (
     MAX_PRECISION,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     VOID,
     SqlType,
     decimal,
@@ -30,8 +31,9 @@ from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.duckdb_macros import READABLE
 from rewriter.timeline.timestamp_casts import date_text, timestamp_text
 
-#: Microseconds of the units of intervals.
-INTERVAL_SIZES = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
+#: Months of the units of intervals of years and months, microseconds of the others.
+INTERVAL_SIZES = {"year": 12, "month": 1, "day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000,
+                  "second": 1_000_000}  # fmt: skip
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICRO_DIGITS = 6
 #: The most digits of an integer that a double always holds. Java releases show more digits differently.
@@ -186,19 +188,23 @@ def _to_string(sql: str, source: SqlType) -> str | None:
 
 
 def _interval_text(sql: str, source: SqlType) -> str:
-    """Returns ``INTERVAL '1 02:03:04.5' DAY TO SECOND``."""
+    """Returns ``INTERVAL '1 02:03:04.5' DAY TO SECOND`` or ``INTERVAL '1-2' YEAR TO MONTH``."""
     units = source.interval_units
-    micros = f"abs(CAST({sql} AS HUGEINT))"
+    amount = f"abs(CAST({sql} AS HUGEINT))"
     text = ""
     for larger, unit in zip(("", *units), units, strict=False):
-        rest = f"({micros} % {INTERVAL_SIZES[larger]})" if larger else micros
+        rest = f"({amount} % {INTERVAL_SIZES[larger]})" if larger else amount
         number = plain_cast(f"{rest} // {INTERVAL_SIZES[unit]}", STRING)
-        separator = {"": "", "day": "' ' || "}.get(larger, "':' || ")
-        padded = number if unit == "day" else f"CASE WHEN length({number}) < 2 THEN '0' ELSE '' END || {number}"
+        separator = {"": "", "year": "'-' || ", "day": "' ' || "}.get(larger, "':' || ")
+        padded = (
+            number
+            if unit in ("year", "month", "day")
+            else f"CASE WHEN length({number}) < 2 THEN '0' ELSE '' END || {number}"
+        )
         text += f"{separator}{padded} || "
     if units[-1] == "second":
-        fraction = f"rtrim('.' || lpad(CAST({micros} % 1000000 AS VARCHAR), 6, '0'), '0')"
-        text += f"CASE WHEN {micros} % 1000000 = 0 THEN '' ELSE {fraction} END || "
+        fraction = f"rtrim('.' || lpad(CAST({amount} % 1000000 AS VARCHAR), 6, '0'), '0')"
+        text += f"CASE WHEN {amount} % 1000000 = 0 THEN '' ELSE {fraction} END || "
     sign = f"CASE WHEN {sql} < 0 THEN '-' ELSE '' END"
     start, end = string_literal("INTERVAL '"), string_literal(f"' {source.name.removeprefix('interval ').upper()}")
     return f"({start} || {sign} || {text}{end})"
@@ -262,7 +268,7 @@ def _from_string(sql: str, target: SqlType, tolerant: bool) -> str | None:
 
 
 _CAST_TYPES = (
-    *map(SqlType, ("boolean", *INTEGERS, "float", "double", "string", "date", "timestamp", "binary")),
+    *map(SqlType, ("boolean", *INTEGERS, "float", "double", "string", "date", "timestamp", "timestamp_ntz", "binary")),
     decimal(10, 2),
 )
 _REMARKS = {
@@ -282,8 +288,10 @@ _REMARKS = {
         "double",
         "string",
     ): "numbers that Java 17 and later releases print differently (some from 2^53 on), when they occur",
+    ("string", "timestamp_ntz"): "as for TIMESTAMP",
     ("date", "string"): "years before 1 and after 9999",
     ("timestamp", "string"): "years before 1 and after 9999",
+    ("timestamp_ntz", "string"): "years before 1 and after 9999",
 }
 
 
@@ -334,7 +342,7 @@ def common_type(left: SqlType, right: SqlType) -> SqlType | None:
     if left.is_integer and right.is_integer:
         return max(left, right, key=lambda type_: INTEGERS[type_.name])
     if left.is_datetime and right.is_datetime:
-        return TIMESTAMP
+        return TIMESTAMP if TIMESTAMP in (left, right) else TIMESTAMP_NTZ
     if not (left.is_numeric and right.is_numeric):
         return None
     if left.is_floating or right.is_floating:
@@ -398,8 +406,8 @@ def assigned_literal(value: str, target: SqlType) -> str | None:
     if target == DATE:
         day = date_text(value)
         return None if day is None else f"DATE '{(_EPOCH + dt.timedelta(microseconds=day)).date().isoformat()}'"
-    if target == TIMESTAMP:
-        instant = timestamp_text(value)
+    if target in (TIMESTAMP, TIMESTAMP_NTZ):
+        instant = timestamp_text(value, has_zone=target == TIMESTAMP)
         return None if instant is None else timestamp_sql(_EPOCH + dt.timedelta(microseconds=instant))
     if target.is_integer and re.fullmatch(r"[+-]?[0-9]{1,18}", value):
         return plain_cast(str(int(value)), BIGINT)

@@ -14,13 +14,14 @@ from functools import cache
 from rewriter.exec.sql_types import INTEGERS, SqlType, duckdb_type
 
 #: The types to which ``rw_<type>`` and ``rw_try_<type>`` cast text; decimals are cast by ``rw_digits``.
-READABLE = ("boolean", *INTEGERS, "float", "double", "date", "timestamp")
+READABLE = ("boolean", *INTEGERS, "float", "double", "date", "timestamp", "timestamp_ntz")
 
 #: The characters that Spark strips from both ends of a text before it reads a value. Java's own trim keeps DEL.
 _ENDS = r"[\x00-\x20\x7f]*"
 _JAVA_ENDS = r"[\x00-\x20]*"
 _NUMBER = r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)"
 _DAY = "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+_ZONE = "(Z|[+-][0-9]{2}:[0-9]{2})$"
 _CLOCK = "{hour}:[0-9]{{1,2}}(?::[0-9]{{1,2}}(?:[.][0-9]{{1,6}})?)?(?:Z|[+-]{zone}:[0-9]{{2}})?"
 _VALID_CLOCK = _CLOCK.format(hour="(?:[01]?[0-9]|2[0-3])", zone="(?:0[0-9]|1[0-7])")
 _PLAIN_CLOCK = f"{_DAY} (?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
@@ -127,7 +128,7 @@ _FORMS = (
     "regexp_extract(x, '^[^ T]*') || ' ' || lpad(regexp_extract(x, '[ T]([0-9]+):', 1), 2, '0') || ':' || "
     "lpad(regexp_extract(x, '[ T][0-9]+:([0-9]+)', 1), 2, '0') || ':' || "
     "lpad(coalesce(nullif(regexp_extract(x, '[ T][0-9]+:[0-9]+:([0-9]+)', 1), ''), '00'), 2, '0') || "
-    "regexp_extract(x, '[.][0-9]+') || regexp_extract(x, '(Z|[+-][0-9]{2}:[0-9]{2})$') END",
+    f"regexp_extract(x, '[.][0-9]+') || regexp_extract(x, '{_ZONE}') END",
     f"rw_clock(x) AS CASE WHEN regexp_full_match(x, '{_PLAIN_CLOCK}') THEN x "
     f"WHEN regexp_full_match(x, '{_ENDS}{_DAY}(?:[ T]{_VALID_CLOCK})?{_ENDS}') "
     "THEN rw_full_clock(rw_trimmed(x)) "
@@ -146,6 +147,9 @@ def _readers() -> Iterator[str]:
         )
         if name == "timestamp":
             yield f"rw_try_{name}(x) AS TRY_CAST({form}(x) AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
+        elif name == "timestamp_ntz":
+            # A zone in the text has no effect.
+            yield f"rw_try_{name}(x) AS TRY_CAST(regexp_replace(rw_clock(x), '{_ZONE}', '') AS TIMESTAMP)"
         elif name != "boolean":
             yield f"rw_try_{name}(x) AS TRY_CAST({form}(x) AS {duckdb_type(SqlType(name))})"
         yield f"rw_{name}(x) AS rw_present(rw_try_{name}(x), x, '{name.upper()}')"
@@ -340,6 +344,10 @@ _NUMBERS = (
     "rw_interval(x) AS list_transform([x], lambda v: CASE WHEN v IS NULL OR v BETWEEN CAST('-9223372036854775808' AS "
     "HUGEINT) AND CAST('9223372036854775807' AS HUGEINT) THEN v ELSE error('[INTERVAL_ARITHMETIC_OVERFLOW."
     "WITH_SUGGESTION] The interval has too many microseconds.') END)[1]",
+    "rw_months(x) AS list_transform([x], lambda v: CASE WHEN v IS NULL OR v BETWEEN -2147483648 AND 2147483647 THEN v "
+    "ELSE error('[INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION] The interval has too many months.') END)[1]",
+    "rw_months_sum(x) AS CASE WHEN x IS NULL OR TRY_CAST(x AS INTEGER) IS NOT NULL THEN CAST(x AS INTEGER) ELSE "
+    "error('[INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION] The interval has too many months.') END",
     "rw_interval_sum(x) AS CASE WHEN x IS NULL OR TRY_CAST(x AS BIGINT) IS NOT NULL THEN CAST(x AS BIGINT) ELSE "
     "error('[INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION] The interval has too many microseconds.') END",
     "rw_divided_interval(n, d) AS CASE WHEN d = 0 AND n IS NOT NULL THEN error('[INTERVAL_DIVIDED_BY_ZERO] Division by "

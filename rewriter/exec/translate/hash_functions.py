@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rewriter.exec.sql_types import BIGINT, BINARY, BOOLEAN, DATE, INT, STRING, TIMESTAMP, VOID, SqlType
+from rewriter.exec.sql_types import BIGINT, BINARY, BOOLEAN, DATE, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ, VOID, SqlType
 from rewriter.exec.translate.casts import plain_cast, string_literal
 from rewriter.exec.translate.expressions import Expressions, Scope, Translation, Typed, call, functions
 
@@ -64,7 +64,9 @@ def _hashed_value(sql: str, type_: SqlType) -> tuple[str, str] | None:
         return "longs", sql
     if type_ == DATE:
         return "ints", plain_cast(f"{sql} - DATE '1970-01-01'", INT)
-    if type_ == TIMESTAMP:
+    if type_.is_interval:
+        return "ints" if type_.is_month_interval else "longs", sql
+    if type_ in (TIMESTAMP, TIMESTAMP_NTZ):
         return "longs", f"epoch_us({sql})"
     if type_.is_floating:
         return f"{type_.name}s", sql

@@ -75,8 +75,12 @@ def _shown(fields: dict[str, int], micros: int) -> str:
 
 
 def with_interval(e: Expressions, node: exp.Expr, scope: Scope) -> Typed | None:
-    """Returns a date or timestamp plus or minus an interval; ``None`` if no operand is an interval."""
-    is_left, is_right = _is_interval(node.this), _is_interval(node.expression)
+    """Returns a date or timestamp plus or minus a literal interval, and a literal interval of several units; ``None``
+    for other nodes.
+    """
+    if isinstance(node, exp.Add) and _is_interval(e, node):
+        return interval_value(e, node, scope)
+    is_left, is_right = _is_interval(e, node.this), _is_interval(e, node.expression)
     if is_left is is_right or not isinstance(node, exp.Add | exp.Sub):
         return None
     operand, other = (node.this, node.expression) if is_left else (node.expression, node.this)
@@ -90,10 +94,10 @@ def with_interval(e: Expressions, node: exp.Expr, scope: Scope) -> Typed | None:
     if not value.type.is_datetime:
         e.refuse(node, f"An interval and {value.type}")
     is_days = interval.first == interval.last == "DAY" and factor is None
-    type_ = value.type if interval.is_months or is_days else TIMESTAMP
+    type_ = TIMESTAMP if value.type == DATE and not (interval.is_months or is_days) else value.type
     operator = "-" if isinstance(node, exp.Sub) else "+"
     sql = plain_cast(f"{value.sql} {operator} {_step(interval, factor, is_days)}", type_)
-    return Typed(sql, type_, _name(value, operator, interval, factor, is_days))
+    return Typed(sql, type_, _name(value, operator, _shown_interval(e, operand, interval), factor, is_days))
 
 
 def _step(interval: _Interval, factor: Typed | None, is_days: bool) -> str:
@@ -105,9 +109,8 @@ def _step(interval: _Interval, factor: Typed | None, is_days: bool) -> str:
     return f"INTERVAL ({number}) DAY" if is_days else f"to_microseconds({number})"
 
 
-def _name(value: Typed, operator: str, interval: _Interval, factor: Typed | None, is_days: bool) -> str | None:
-    shown = interval.name
-    if value.name is None or (factor is not None and factor.name is None):
+def _name(value: Typed, operator: str, shown: str | None, factor: Typed | None, is_days: bool) -> str | None:
+    if shown is None or value.name is None or (factor is not None and factor.name is None):
         return None
     if is_days and value.type == DATE:
         days = f"extractansiintervaldays({shown})"
@@ -115,13 +118,19 @@ def _name(value: Typed, operator: str, interval: _Interval, factor: Typed | None
     return f"{value.name} {operator} {shown if factor is None else f'({shown} * {factor.name})'}"
 
 
-def _is_interval(node: exp.Expr) -> bool:
+def _is_interval(e: Expressions, node: exp.Expr) -> bool:
     """Tests for an interval: of one unit or several, in parentheses, or multiplied by a number."""
     node = node.unnest()
     if isinstance(node, exp.Mul):
-        return _is_interval(node.this) or _is_interval(node.expression)
-    return isinstance(node, exp.Interval) or (isinstance(node, exp.Add) and isinstance(node.this, exp.Interval)
-                                              and _is_interval(node.expression))  # fmt: skip
+        return _is_interval(e, node.this) or _is_interval(e, node.expression)
+    if isinstance(node, exp.Add) and isinstance(node.this, exp.Interval) and e.text.has_long_intervals:
+        return _is_interval(e, node.expression)
+    return isinstance(node, exp.Interval)
+
+
+def _shown_interval(e: Expressions, node: exp.Expr, interval: _Interval) -> str | None:
+    """Returns Spark's name of an interval; ``None`` if it may be a sum of two, which has another one."""
+    return None if e.text.has_interval_sums and node.find(exp.Add) is not None else interval.name
 
 
 def _multiplied(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[_Interval, Typed | None]:
@@ -129,9 +138,9 @@ def _multiplied(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[_Interval
     inner = node.unnest()
     if not isinstance(inner, exp.Mul):
         return _interval(e, inner), None
-    is_left = _is_interval(inner.this)
+    is_left = _is_interval(e, inner.this)
     operand, other = (inner.this, inner.expression) if is_left else (inner.expression, inner.this)
-    if isinstance(operand.unnest(), exp.Mul) or _is_interval(other):
+    if isinstance(operand.unnest(), exp.Mul) or _is_interval(e, other):
         e.refuse(inner, f"The arithmetic of intervals {e.text.shown(inner)}")
     factor = e.translate(other, scope)
     if not factor.type.is_integer:
@@ -202,16 +211,16 @@ def _spanning(text: str, span: tuple[str, str]) -> _Interval | None:
 
 
 def interval_value(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    """Translates a literal interval of days to seconds as a value."""
+    """Translates a literal interval as a value."""
     interval = _interval(e, node)
-    if interval.is_months:
-        e.refuse(node, f"The interval {e.text.shown(node)} as a value")
+    if interval.is_months and not -(2**31) <= interval.amount < 2**31:
+        e.refuse(node, f"The interval {e.text.shown(node)}")
     type_ = interval_of(interval.first.lower(), interval.last.lower())
-    return Typed(plain_cast(str(interval.amount), type_), type_, interval.name)
+    return Typed(plain_cast(str(interval.amount), type_), type_, _shown_interval(e, node, interval))
 
 
 ENTRY = Entry(
     "Operators",
     "time ± INTERVAL n SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|YEAR …, time ± INTERVAL '…' unit TO unit, n * INTERVAL …",
-    "parts of a unit other than SECOND, and intervals of months as values",
+    "parts of a unit other than SECOND",
 )

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from rewriter.errors import Error, NotSupportedError, Span
-from rewriter.exec.sql_types import BINARY, STRING, VOID, SqlType, parse_type, struct_of
+from rewriter.exec.sql_types import BINARY, STRING, TIMESTAMP_NTZ, VOID, SqlType, parse_type, struct_of
 from rewriter.exec.translate.casts import plain_cast, string_literal
 from rewriter.exec.translate.expressions import Expressions, Scope, Typed, call, functions
 from rewriter.exec.translate.string_functions import text
@@ -155,8 +155,14 @@ def _to_json(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _is_writable(type_: SqlType) -> bool:
-    """Tests whether all values have a text: not for intervals, nor for keys of maps that are objects of Java."""
-    if type_.is_interval or (type_.name == "map" and type_.parts[0][1].name in ("binary", "array", "struct", "map")):
+    """Tests whether all values have a text: not for intervals and times of no zone, nor for keys of maps that are
+    objects of Java.
+    """
+    if (
+        type_.is_interval
+        or type_ == TIMESTAMP_NTZ
+        or (type_.name == "map" and type_.parts[0][1].name in ("binary", "array", "struct", "map"))
+    ):
         return False
     return all(_is_writable(part) for _, part in type_.parts)
 
@@ -298,8 +304,8 @@ FUNCTIONS = functions(
     (
         "to_json(struct|map|array[, map('ignoreNullFields', 'false')])",
         _to_json,
-        "other options; intervals; keys of maps that are BINARY or nested; numbers that Java 17 and later releases "
-        "print differently, when they occur",
+        "other options; intervals; TIMESTAMP_NTZ; keys of maps that are BINARY or nested; numbers that Java 17 and "
+        "later releases print differently, when they occur",
     ),
     (
         "from_json(s, 'schema'[, map('mode', 'PERMISSIVE')])",

@@ -20,6 +20,7 @@ from rewriter.exec.sql_types import (
     MAX_PRECISION,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     TINYINT,
     VOID,
     SqlType,
@@ -45,6 +46,7 @@ _TYPES = {
     exp.DType.TIMESTAMPTZ: TIMESTAMP,
     exp.DType.TIMESTAMPLTZ: TIMESTAMP,
     exp.DType.TIMESTAMP: TIMESTAMP,
+    exp.DType.TIMESTAMPNTZ: TIMESTAMP_NTZ,
     exp.DType.TEXT: STRING,
 }
 _PARAMETER_TYPES: tuple[tuple[type, SqlType], ...] = (
@@ -265,9 +267,9 @@ def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: Sql
         if target.is_datetime and type(node) is exp.Cast and not e.typed_text(node):
             e.construct(f"{str(target).upper()} '…'")
             sql = _instant(e, value.text or "", target, node)
-            return Typed(sql, target, sql)
+            return Typed(sql, target, sql.replace("TIMESTAMP", target.shown))
         sql = _converted(e, value, target, node, tolerant)
-        if target == TIMESTAMP and value.text is not None and has_zone(value.text):
+        if target in (TIMESTAMP, TIMESTAMP_NTZ) and value.text is not None and has_zone(value.text):
             sql = assigned_literal(value.text, target) or sql  # All forms of zones, of which DuckDB's cast reads a few.
         # 1.5BD is the cast of a string that was not typed.
         return Typed(sql, target, name_template.format(value.name) if spelling else value.name)

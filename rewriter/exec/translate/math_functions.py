@@ -104,7 +104,9 @@ def _pmod_kind(type_: SqlType) -> str:
 
 
 def _negative(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    value = _one_number(e, node, scope)
+    value = e.translate(e.arguments(node, 1)[0], scope)
+    if not value.type.is_interval:
+        value = _one_number(e, node, scope)
     return replace(with_sign(e, node, "-", value), name=call("negative", value.name))
 
 

@@ -11,7 +11,8 @@ from rewriter.exec.translate.casts import plain_cast, struct_sql
 #: A column, a variable, a field of one, or a number.
 _SHORT = re.compile(r"(?:CAST\([-\w]+ AS [A-Z]+\)|[\w.]+|s\d+\.\"(?:[^\"]|\"\")*\")\Z")
 #: Types whose values are equal exactly if they are the same, so that they can be keys and members of sets.
-_EXACT = ("boolean", "tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "timestamp", "binary")
+_EXACT = ("boolean", "tinyint", "smallint", "int", "bigint", "decimal", "string", "date", "timestamp", "timestamp_ntz",
+          "binary")  # fmt: skip
 
 
 def with_values(values: Mapping[str, str], body: Callable[[Mapping[str, str]], str]) -> str:

@@ -342,6 +342,22 @@ class SqlText:
                         raise _misread("A negative part of an interval is", self.tokens[place].span)
                     place += 1
 
+    @cached_property
+    def has_long_intervals(self) -> bool:
+        """Whether the text has intervals like ``INTERVAL 1 DAY 2 HOURS``, which sqlglot reads as sums."""
+        starts = (index + 1 for index, token in enumerate(self.tokens) if token.is_word("INTERVAL"))
+        return any(self._is_part_of_interval(place) and self._is_part_of_interval(place + 2) for place in starts)
+
+    @cached_property
+    def has_interval_sums(self) -> bool:
+        """Whether the text has sums like ``INTERVAL 1 DAY + INTERVAL 2 HOURS``."""
+        return any(
+            plus.is_operator("+")
+            and after.is_word("INTERVAL")
+            and (unit.upper.removesuffix("S") in _INTERVAL_UNITS or before.is_word("INTERVAL"))
+            for before, unit, plus, after in zip(*(self.tokens[place:] for place in range(4)), strict=False)
+        )
+
     def _is_part_of_interval(self, place: int) -> bool:
         """Tests for a number or string, and a word behind it."""
         pair = self.tokens[place : place + 2]

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, VOID, SqlType, decimal
+from rewriter.exec.sql_types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+    SqlType,
+    decimal,
+)
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import assigned_literal, is_day, plain_cast, string_literal
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
@@ -31,7 +44,7 @@ _SECONDS = decimal(8, 6)
 
 
 def _time_value(e: Expressions, node: exp.Expr, scope: Scope, text_type: SqlType = DATE) -> Typed:
-    """Translates a date or timestamp, or a string, which is read as ``text_type``."""
+    """Translates a date or timestamp, or a string, which is read as ``text_type``. A time of no zone is one in UTC."""
     value = e.translate(node, scope)
     if value.text is not None:
         kind = DATE if is_day(value.text) else TIMESTAMP
@@ -45,7 +58,7 @@ def _time_value(e: Expressions, node: exp.Expr, scope: Scope, text_type: SqlType
         return Typed(e.cast(value, text_type, node), text_type, value.name)
     if not value.type.is_datetime:
         e.refuse(node, f"A {value.type} where a date or timestamp is needed")
-    return value
+    return replace(value, type=TIMESTAMP) if value.type == TIMESTAMP_NTZ else value
 
 
 def _one_time(e: Expressions, node: exp.Expr, scope: Scope, text_type: SqlType = DATE) -> Typed:
@@ -161,7 +174,7 @@ def _reading(type_: SqlType, tolerant: bool = False) -> Translation:
             format = _word(e, options[0], scope)
             sql = plain_cast(_parsed(e, node, value, format, tolerant), type_)
             return Typed(sql, type_, call(_name(e, node), value.name, format))
-        if value.type.name not in ("string", "date", "timestamp"):
+        if value.type != STRING and not value.type.is_datetime:
             e.refuse(node, f"{_name(e, node).upper()} of {value.type}")
         return Typed(e.cast(value, type_, node, tolerant), type_, call(_name(e, node), value.name))
 
@@ -370,6 +383,8 @@ FUNCTIONS = functions(
     ("add_months(time, n)", _add_months),
     ("to_date(x[, format])", _reading(DATE), _FORMATS),
     ("to_timestamp(x[, format])", _reading(TIMESTAMP), _FORMATS),
+    ("to_timestamp_ltz(x[, format])", _reading(TIMESTAMP), _FORMATS),
+    ("to_timestamp_ntz(x[, format])", _reading(TIMESTAMP_NTZ), _FORMATS),
     ("try_to_date(x[, format])", _reading(DATE, tolerant=True), _FORMATS),
     ("try_to_timestamp(x[, format])", _reading(TIMESTAMP, tolerant=True), _FORMATS),
     ("date_format(time, format)", _date_format, _FORMATS),
@@ -417,13 +432,14 @@ def _added(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if unit.upper() not in _STEPS:
         e.refuse(node, f"The unit {unit}")
     amount, value = _whole_number(e, second, scope), _time_value(e, third, scope, TIMESTAMP)
+    type_ = TIMESTAMP_NTZ if e.translate(third, scope).type == TIMESTAMP_NTZ else TIMESTAMP
     if amount.type == BIGINT:
         e.refuse(node, f"{str(e.text.called(node)).upper()} of a BIGINT")
     function, factor = _STEPS[unit.upper()]
     number = plain_cast(amount.sql, INT)
     step = f"to_{function}({number if factor == 1 else f'{number} * {factor}'})"
-    sql = plain_cast(f"{plain_cast(value.sql, TIMESTAMP)} + {step}", TIMESTAMP)
-    return Typed(sql, TIMESTAMP, call("timestampadd", unit, amount.name, value.name))
+    sql = plain_cast(f"{plain_cast(value.sql, TIMESTAMP)} + {step}", type_)
+    return Typed(sql, type_, call("timestampadd", unit, amount.name, value.name))
 
 
 def _added_days(operator: str) -> Translation:
@@ -528,22 +544,50 @@ def _shifted(is_local: bool) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         first, second = e.arguments(node, 2)
         value, zone = _time_value(e, first, scope, TIMESTAMP), e.translate(second, scope)
-        moment = plain_cast(value.sql, TIMESTAMP)
-        name = call(str(e.text.called(node)), value.name, zone.name)
-        if zone.type == VOID:
-            return Typed(plain_cast("NULL", TIMESTAMP), TIMESTAMP, name)
-        if zone.text in _UTC:
-            return Typed(moment, TIMESTAMP, name)
-        minutes = None if zone.text is None else _minutes(zone.text)
-        if minutes is not None:
-            sql = f"{moment} + to_minutes({-minutes if is_local else minutes})"
-        elif zone.text in ZONES:
-            sql = f"{'rw_to_utc' if is_local else 'rw_from_utc'}({moment}, {string_literal(zone.text or '')})"
-        else:
-            e.refuse(node, f"The time zone {e.text.shown(second)}")
-        return Typed(plain_cast(sql, TIMESTAMP), TIMESTAMP, name)
+        sql = _in_zone(e, second, plain_cast(value.sql, TIMESTAMP), zone, is_local=is_local)
+        return Typed(plain_cast(sql, TIMESTAMP), TIMESTAMP, call(str(e.text.called(node)), value.name, zone.name))
 
     return translate
+
+
+def _in_zone(e: Expressions, node: exp.Expr, moment: str, zone: Typed, *, is_local: bool) -> str:
+    """Returns the SQL of a local time of a zone, typed as ``node``, as UTC, or of a time in UTC as the local one."""
+    if zone.type == VOID:
+        return "NULL"
+    if zone.text in _UTC:
+        return moment
+    minutes = None if zone.text is None else _minutes(zone.text)
+    if minutes is not None:
+        return f"{moment} + to_minutes({-minutes if is_local else minutes})"
+    if zone.text not in ZONES:
+        e.refuse(node, f"The time zone {e.text.shown(node)}")
+    return f"{'rw_to_utc' if is_local else 'rw_from_utc'}({moment}, {string_literal(zone.text or '')})"
+
+
+def _convert_timezone(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """Translates ``convert_timezone([from, ]to, time)``: a time on the clocks of one zone as one on those of another.
+    Without the first zone, it is on clocks of UTC.
+    """
+    *zone_nodes, time_node = e.arguments(node, 2, 3)
+    zones = [e.translate(zone_node, scope) for zone_node in zone_nodes]
+    value = e.translate(time_node, scope)
+    name = call("convert_timezone", *(["current_timezone()", *(zone.name for zone in zones)][-2:]), value.name)
+    if not (value.type in (STRING, VOID) or value.type.is_datetime):
+        e.text.wrong(
+            f"CONVERT_TIMEZONE takes a TIMESTAMP_NTZ, and no {value.type.shown}.",
+            "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", time_node,
+        )  # fmt: skip
+    literal = None if value.text is None else assigned_literal(value.text, TIMESTAMP_NTZ)
+    moment = plain_cast(literal or e.cast(value, TIMESTAMP_NTZ, time_node), TIMESTAMP_NTZ)
+    if len(zones) > 1:
+        moment = plain_cast(_in_zone(e, zone_nodes[0], moment, zones[0], is_local=True), TIMESTAMP_NTZ)
+    sql = _in_zone(e, zone_nodes[-1], moment, zones[-1], is_local=False)
+    return Typed(plain_cast(sql, TIMESTAMP_NTZ), TIMESTAMP_NTZ, name)
+
+
+def _current_timezone(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    e.arguments(node, 0)
+    return Typed("'UTC'", STRING, "current_timezone()")
 
 
 def _minutes(zone: str) -> int | None:
@@ -560,4 +604,6 @@ TIME_ZONE_FUNCTIONS = functions(
     "Dates and times",
     ("from_utc_timestamp(time, 'zone')", _shifted(False), _REFUSED),
     ("to_utc_timestamp(time, 'zone')", _shifted(True), _REFUSED),
+    ("convert_timezone(['zone', ]'zone', time)", _convert_timezone, _REFUSED),
+    ("current_timezone()", _current_timezone),
 )

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from contract import proof_clauses, proof_nested
+from contract import proof_clauses, proof_nested, proof_time_types
 from contract.proof_expressions import CASTS, EDGES, PLAIN, UNNAMED
 from contract.proof_queries import ANSWERED, APPROXIMATE
 from contract.proof_scalar_functions import AGGREGATES, SCALARS
@@ -25,12 +25,13 @@ def proven() -> frozenset[Entry]:
     """Returns the entries that the differential tests use."""
     queries = [
         *(f"SELECT {expression} FROM t" for expression in (*PLAIN, *UNNAMED)),
-        *(f"SELECT {expression} FROM e" for expression in (*EDGES, *CASTS, *SCALARS)),
+        *(f"SELECT {expression} FROM e" for expression in (*EDGES, *CASTS, *SCALARS, *proof_time_types.EXPRESSIONS)),
         *ANSWERED,
         *AGGREGATES,
         *proof_clauses.ANSWERED,
         *(f"SELECT {expression} FROM v" for expression in proof_nested.NESTED),
         *proof_nested.QUERIES,
+        *proof_time_types.QUERIES,
         *APPROXIMATE,
     ]
     allowed = declared()

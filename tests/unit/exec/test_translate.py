@@ -44,7 +44,6 @@ REFUSED = [
     ("SELECT greatest(array(a), array(1)) FROM t", None),
     ("SELECT least(struct(a), struct(1)) FROM t", None),
     ("SELECT format_string('%s', CAST(a AS DECIMAL(20, 7))) FROM t", None),
-    ("SELECT INTERVAL 1 MONTH AS x FROM t", None),
     ("SELECT INTERVAL 1 DAY * 1.5D AS x FROM t", None),
     ("SELECT regexp_replace(s, '(a)', '$2') FROM t", None),
     ("SELECT regexp_replace(s, '(a)', '${x}') FROM t", None),
@@ -79,7 +78,7 @@ REFUSED = [
     ("SELECT x FROM t UNION ALL SELECT s FROM t", None),
     ("SELECT CAST(a AS array<int>) FROM t", None),
     ("SELECT CAST(s AS array<varchar(3)>) FROM t", "varchar("),
-    ("SELECT CAST(s AS timestamp_ntz) FROM t", None),
+    ("SELECT CAST(s AS variant) FROM t", None),
     ("SELECT sum(grouping(a)) FROM t GROUP BY ROLLUP (a)", "grouping("),
     # comparisons in which Spark casts a column
     ("SELECT a FROM t WHERE ts > 'yesterday'", None),
