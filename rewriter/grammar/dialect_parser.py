@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from rewriter.errors import ParseError, Span
@@ -176,6 +177,11 @@ def may_end_in_query(tokens: Sequence[Token], index: int) -> bool:
     """
     if tokens[index - 1].is_word("AS") or tokens[0].is_word("INSERT"):
         return True
+    if tokens[index - 1].is_word("RETURN"):
+        # The body of a function that returns a value may go on behind a query in parentheses.
+        return not tokens[index].is_operator("(") or any(
+            token.is_word("RETURNS") and after.is_word("TABLE") for token, after in pairwise(tokens[:index])
+        )
     return index > 2 and (tokens[0].is_word("CACHE") or tokens[1].is_word("VIEW"))
 
 

@@ -51,8 +51,8 @@ _LOCK = (
     "the second fails."
 )
 _CLASS = (
-    "A function is one expression: CREATE FUNCTION f(x INT) RETURNS INT RETURN x + 1. Classes of Java, and functions "
-    "that return a table, are not run."
+    "A function is an expression, CREATE FUNCTION f(x INT) RETURNS INT RETURN x + 1, or a query behind RETURNS TABLE. "
+    "Classes of Java are not run."
 )
 _NO_FUNCTIONS = "Not needed: a query reads the newest body of a SQL function. SHOW FUNCTIONS lists all functions."
 _FILES = "Read the files in place: INSERT INTO t SELECT … FROM parquet.`path`."
@@ -109,7 +109,7 @@ _REFUSALS = (
     *_tables("CREATE TEMPORARY TABLE"),
     *_tables("CREATE OR REPLACE TABLE"),
     *(
-        _refuse(f"{head} FUNCTION", _CLASS, "AS RETURNS RETURN", yet=False)
+        _refuse(f"{head} FUNCTION", _CLASS, "AS", yet=False)
         for head in ("CREATE", "CREATE OR REPLACE", "CREATE TEMPORARY", "CREATE OR REPLACE TEMPORARY")
     ),
     _refuse("CREATE", _INDEX, "INDEX BITMAP UNIQUE BLOOMFILTER", yet=False),
@@ -195,10 +195,6 @@ def refusal(tokens: Sequence[Token], index: int) -> NotSupportedError | None:
     """Returns the refusal of the statement whose token at ``index`` does not fit; ``None`` if none is listed."""
     if index < len(tokens) and tokens[index].is_operator("(") and tokens[index - 1].is_word("IDENTIFIER"):
         return no_identifier_clause(tokens[index - 1].span)
-    if tokens[0].is_word("CREATE") and any(token.is_word("RETURNS") for token in tokens[:index]):
-        table = next((token for token in tokens[:index] if token.is_word("TABLE")), None)
-        if table is not None:
-            return NotSupportedError("RETURNS TABLE is not supported.", position=table.span, hint=_CLASS)
     for item in _REFUSALS:
         if not item.fits(tokens, index):
             continue

@@ -18,6 +18,106 @@ if TYPE_CHECKING:
 
     from rewriter.exec.spark.engine import SparkEngine
 
+#: Functions that return a table, in the form of ``SCRIPT``.
+TABLE_FUNCTIONS = r"""
+CREATE TABLE t (a INT, b STRING) USING parquet
+INSERT INTO t VALUES (1, 'x'), (2, NULL), (3, 'z')
+CREATE FUNCTION f(x INT, y STRING DEFAULT 'd') RETURNS TABLE (p INT, q STRING) RETURN SELECT a, b FROM t WHERE a > x
+SELECT * FROM f(1)
+SELECT g.p, g.q FROM f(1, 'k') AS g
+SELECT f.p FROM f(1)
+SELECT q, p FROM default.f(2)
+SELECT u, v FROM f(1) AS g(u, v)
+SELECT * FROM f(y => 'x', x => '1')
+!SELECT * FROM f()
+SELECT * FROM f(1, 2, 3)
+SELECT f(1)
+SELECT * FROM f(1) g(u)
+SELECT * FROM t JOIN f(1) ON t.a = f.p
+SELECT t.a, g.p FROM t LEFT JOIN f(2) AS g ON t.a = g.p
+SELECT * FROM t, f(1) g WHERE t.a = g.p
+!SELECT * FROM t, f(t.a) g
+!SELECT * FROM t, LATERAL f(t.a) g
+!SELECT * FROM f((SELECT max(a) FROM t))
+!SELECT * FROM f(rand() * 3)
+SELECT a FROM t WHERE EXISTS (SELECT 1 FROM f(1) WHERE p = a)
+SELECT a FROM t WHERE a IN (SELECT p FROM f(1))
+SELECT (SELECT max(p) FROM f(1)), 1 + (SELECT min(p) FROM f(1)) FROM t
+WITH c AS (SELECT * FROM f(1)) SELECT count(*) FROM c
+WITH t AS (SELECT 9 AS a, 'q' AS b) SELECT * FROM f(1), t
+SELECT p FROM f(1) UNION ALL SELECT a FROM t
+SELECT * FROM f(1) PIVOT (count(*) FOR p IN (2, 3))
+SELECT * FROM f(x => 1) LATERAL VIEW explode(array(p, p * 10)) w AS z
+FROM f(1) SELECT p
+SELECT count(*) FROM f(1) CROSS JOIN f(2) AS g
+SELECT * FROM f('x')
+SELECT * FROM f(NULL)
+CREATE VIEW v AS SELECT p AS w FROM f(1)
+SELECT * FROM v
+CREATE FUNCTION g1(x INT) RETURNS TABLE RETURN SELECT x AS k, x + 1 AS l
+SELECT g1.*, l - k AS d FROM g1(3)
+SELECT * FROM g1(3) a JOIN g1(4) b ON a.l = b.k
+CREATE FUNCTION g2(x INT) RETURNS TABLE RETURN SELECT x, 'c' AS y
+SELECT * FROM g2(4)
+CREATE FUNCTION g3(x INT) RETURNS TABLE RETURN SELECT z.x, z.a AS w FROM (SELECT x, a FROM t) z
+SELECT * FROM g3(4)
+CREATE FUNCTION g4(x INT) RETURNS TABLE (k BIGINT, l STRING, m DECIMAL(4, 1)) RETURN SELECT x, x, x
+SELECT * FROM g4(7)
+CREATE FUNCTION g5() RETURNS TABLE (k TINYINT) RETURN SELECT 300
+SELECT * FROM g5()
+CREATE FUNCTION g6(x INT) RETURNS TABLE (k INT) RETURN WITH c AS (SELECT x AS z) SELECT z FROM c
+SELECT * FROM g6(3)
+CREATE FUNCTION g7(x INT) RETURNS TABLE (k INT) RETURN SELECT x UNION ALL SELECT a FROM t WHERE a < x ORDER BY 1 LIMIT 2
+SELECT * FROM g7(3)
+CREATE FUNCTION g8(a INT) RETURNS TABLE (k INT, b STRING) RETURN SELECT g8.a, b FROM t WHERE a > g8.a
+SELECT * FROM g8(1)
+CREATE FUNCTION g9(lo INT, hi INT) RETURNS TABLE (k INT) RETURN SELECT t.a FROM f(lo) r JOIN t ON a = p WHERE a <= hi
+SELECT * FROM g9(1, 2)
+SELECT * FROM g9(1, hi => 3)
+CREATE FUNCTION h1(x INT) RETURNS INT RETURN SELECT max(p) FROM f(x)
+SELECT h1(1)
+CREATE FUNCTION h2(x INT) RETURNS TABLE (k INT) RETURN SELECT h1(x)
+SELECT * FROM h2(1)
+SELECT * FROM h1(1)
+CREATE FUNCTION h3(x INT) RETURNS TABLE (k INT, s STRING) RETURN (SELECT a, b FROM t) UNION (SELECT x, '') ORDER BY a, b
+SELECT * FROM h3(7)
+CREATE FUNCTION h4(x INT) RETURNS TABLE (k INT, s STRING) RETURN SELECT * FROM VALUES (1, 'a') AS v(k, s) WHERE k < x
+SELECT * FROM h4(2)
+CREATE FUNCTION h5(xs ARRAY<INT>) RETURNS TABLE (k INT) RETURN SELECT explode(xs)
+SELECT * FROM h5(array(1, 2))
+CREATE FUNCTION h6(x DATE) RETURNS TABLE (d DATE) RETURN SELECT x
+SELECT d > DATE '2024-01-01' FROM h6(current_date())
+SELECT * FROM h6(date_add(DATE '2024-01-01', 3))
+CREATE TEMPORARY FUNCTION tt(x INT) RETURNS TABLE (k INT) RETURN SELECT p FROM f(x)
+SELECT tt.k FROM tt(2)
+!CREATE FUNCTION bad(x INT) RETURNS TABLE (k INT) RETURN SELECT k FROM tt(x)
+CREATE VIEW badv AS SELECT * FROM tt(1)
+CREATE TEMPORARY VIEW tv AS SELECT * FROM tt(1)
+SELECT * FROM tv
+DECLARE s INT DEFAULT 1
+SELECT p, s FROM f(s + 1)
+INSERT INTO t SELECT p + 10, q FROM f(2)
+SELECT * FROM t
+DESCRIBE FUNCTION f
+DESCRIBE FUNCTION g1
+CREATE FUNCTION i1(x INT) RETURNS TABLE (k BIGINT) RETURN SELECT x, 1
+CREATE FUNCTION i2(x INT) RETURNS TABLE (k INT, K INT) RETURN SELECT x, x
+CREATE FUNCTION i3(x INT) RETURNS TABLE () RETURN SELECT x
+CREATE FUNCTION i4(x INT) RETURNS TABLE (k INT DEFAULT 3) RETURN SELECT x
+CREATE FUNCTION i5(x INT) RETURNS TABLE (k INT) RETURN x
+CREATE FUNCTION i6(x INT) RETURNS TABLE (k INT) RETURN SELECT y
+!CREATE FUNCTION i7(x INT) RETURNS TABLE (k INT) RETURN SELECT k FROM i7(x)
+CREATE FUNCTION i8(x INT) RETURNS TABLE RETURN SELECT x, x
+CREATE FUNCTION i9(x INT) RETURNS TABLE RETURN SELECT x + 1
+CREATE FUNCTION cte(x BIGINT) RETURNS BIGINT RETURN (WITH t AS (SELECT 100 AS a) SELECT a + x FROM t)
+!SELECT cte((SELECT count(*) FROM t))
+CREATE OR REPLACE FUNCTION h1(x INT) RETURNS TABLE (z INT) RETURN SELECT x
+SELECT * FROM h1(1)
+DROP FUNCTION f
+SELECT * FROM f(1)
+SELECT * FROM v
+"""
+
 #: A statement a line. One behind ``!`` has another outcome here, one behind ``~`` is refused by DuckDB.
 SCRIPT = r"""
 CREATE TABLE t (a INT, b STRING, d DATE) USING parquet
@@ -241,14 +341,14 @@ def _plain(value: Any) -> str:
     return str(value.replace(tzinfo=None)) if hasattr(value, "tzinfo") else str(value)
 
 
-@pytest.fixture(scope="module")
-def alone(spark: SparkEngine) -> Iterator[list[tuple[str, tuple[Any, ...]]]]:
+@pytest.fixture(scope="module", params=["scripts", "table_functions"])
+def alone(spark: SparkEngine, request: pytest.FixtureRequest) -> Iterator[list[tuple[str, tuple[Any, ...]]]]:
     """Each statement with its outcome in a session of Spark alone."""
     spark.prewarm()
     session: Any = spark._running_spark().session.newSession()
     session.sql("CREATE DATABASE scripts_alone")
     session.sql("USE scripts_alone")
-    lines = SCRIPT.strip().split("\n")
+    lines = (SCRIPT if request.param == "scripts" else TABLE_FUNCTIONS).strip().split("\n")
     outcomes = []
     for line in lines:
         statement = line.lstrip("!~").replace("default.", "scripts_alone.")

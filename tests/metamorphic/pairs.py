@@ -303,9 +303,12 @@ def inlined_functions(rng: random.Random, relation: Relation) -> Pair:
     )
     condition = rng.choice((("is_ours(k)", "k IN ('UA', 'b ')"), ("NOT is_ours(k)", "NOT k IN ('UA', 'b ')")))
     columns = ", ".join(f"{aggregate.text} AS a{i}" for i, aggregate in enumerate(aggregates))
+    sources = (relation.name, relation.name)
+    if relation.views and rng.random() < 0.5:
+        sources = f"rows_of_{relation.name}('UA')", f"(SELECT * FROM {relation.name} WHERE k = 'UA') AS r"
     left, right = (
-        f"SELECT {value} AS q, {columns} FROM {relation.name} WHERE {where} AND {kept} GROUP BY {value}"
-        for value, kept in zip((call, body), condition, strict=True)
+        f"SELECT {value} AS q, {columns} FROM {source} WHERE {where} AND {kept} GROUP BY {value}"
+        for source, value, kept in zip(sources, (call, body), condition, strict=True)
     )
     return _pair(left, right)
 

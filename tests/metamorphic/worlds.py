@@ -196,12 +196,16 @@ def _common(session: Session) -> None:
 
 
 def _views(session: Session, name: str, time: str | None) -> tuple[tuple[str, str], ...]:
+    """Creates the views of a relation, and a function that returns a table. Returns the views with their texts."""
     texts = [f"SELECT * FROM {name}", f"SELECT * FROM {name} WHERE k = 'UA' OR d > 0"]
     if time is not None:
         texts.append(f"SELECT * FROM {name} WHERE NOT {time} < '2013-01-31'")
     views = tuple((f"view_{i}_{name}", text) for i, text in enumerate(texts))
     for view, text in views:
         session.execute(f"CREATE VIEW {view} AS {text}")
+    session.execute(
+        f"CREATE FUNCTION rows_of_{name}(who STRING) RETURNS TABLE RETURN SELECT * FROM {name} WHERE k = who"
+    )
     return views
 
 

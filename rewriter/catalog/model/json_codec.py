@@ -34,7 +34,7 @@ from rewriter.catalog.model.objects import (
     function_key,
 )
 from rewriter.catalog.model.partition_transforms import PartitionTransform
-from rewriter.catalog.model.sql_functions import FunctionParameter, SqlBody
+from rewriter.catalog.model.sql_functions import FunctionParameter, ReturnedColumn, SqlBody
 from rewriter.catalog.model.stored_paths import MOVING, loaded_in, stored_location_in
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import Error, OperationalError
@@ -321,6 +321,10 @@ def _function_data(function: Function) -> dict[str, Any]:
     if function.sql is not None:
         parameters = [[p.name, p.type, p.default, p.comment] for p in function.sql.parameters]
         data["sql"] = {**vars(function.sql), "parameters": parameters}
+        if function.sql.columns is None:
+            del data["sql"]["columns"]  # As in earlier versions, whose functions return no tables.
+        else:
+            data["sql"]["columns"] = [[c.name, c.type, c.comment] for c in function.sql.columns]
     return data if function.source is None else {**data, "source": function.source}
 
 
@@ -332,8 +336,12 @@ def _function(id: int, name: str, data: dict[str, Any]) -> Function:
 
 def _sql_body(data: dict[str, Any]) -> SqlBody:
     parameters = tuple(FunctionParameter(*parameter) for parameter in _listed(data["parameters"]))
-    body = SqlBody(**{**data, "parameters": parameters})
-    texts = (body.returns, body.expression, body.database, *((p.name, p.type) for p in parameters))
+    columns = None
+    if "columns" in data:
+        columns = tuple(ReturnedColumn(*column) for column in _listed(data["columns"]))
+    body = SqlBody(**{**data, "parameters": parameters, "columns": columns})
+    named = [*((p.name, p.type) for p in parameters), *((c.name, c.type) for c in columns or ())]
+    texts = (body.returns, body.expression, body.database, *named)
     if not all(isinstance(text, str) for item in texts for text in (item if isinstance(item, tuple) else (item,))):
         raise TypeError("a SQL function has parts that are no texts")
     return body

@@ -13,6 +13,7 @@ from sqlglot import exp
 from rewriter.catalog.model.stored_paths import READ_FILES
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import NotSupportedError, ParseError
+from rewriter.exec.spark_functions import is_function
 from rewriter.exec.sql_types import BIGINT, BOOLEAN, STRING, VOID, SqlType, parse_type
 from rewriter.exec.translate.aggregate_calls import Aggregate, aggregate_call
 from rewriter.exec.translate.aggregates import aggregate
@@ -295,6 +296,10 @@ class FromClauses:
             if name is not None and name in _READERS:
                 hint = f"{READ_FILES}FROM {_READERS[name]}.`path`."
                 self.text.refuse(f"The table function {name}", node, hint)
+            if name is not None and not is_function(name):
+                hint = "SHOW USER FUNCTIONS lists the functions of the catalog."
+                message = f"There is no table function {name}."
+                self.text.wrong(message, "UNRESOLVABLE_TABLE_VALUED_FUNCTION", "42883", node, name, hint)
             self.text.refuse(f"{self.text.shown(node)}" if name is None else f"The table function {name}", node)
         return self.text.refuse(f"{self.text.shown(node)} in FROM", node)
 

@@ -18,8 +18,10 @@ RULES = r"""
 ?statement: create_function | drop_function | show_functions | describe_function
 
 create_function: "CREATE" [or_replace] [temporary] "FUNCTION" [if_not_exists] name \
-                 (function_parameters | no_parameters) ["RETURNS" type] comment* "RETURN" EXPRESSION
+                 (function_parameters | no_parameters) ["RETURNS" (type | returned_table)] comment* \
+                 "RETURN" (EXPRESSION | QUERY)
 function_parameters: columns
+returned_table: "TABLE" [columns]
 no_parameters: "(" ")"
 drop_function: "DROP" [temporary] "FUNCTION" [if_exists] name
 show_functions: "SHOW" [USER | SYSTEM | ALL] "FUNCTIONS" [in_database] ["LIKE"? (STRING | property_path)]
@@ -30,13 +32,17 @@ describe_function: ("DESC" | "DESCRIBE") "FUNCTION" [EXTENDED] (STRING | propert
 @dataclass(frozen=True, kw_only=True)
 class CreateFunction(Statement):
     """``CREATE [OR REPLACE] [TEMPORARY] FUNCTION [IF NOT EXISTS] f(x type [DEFAULT e], …) [RETURNS type] [COMMENT '…']
-    RETURN expression``. ``returns`` is ``None`` without RETURNS.
+    RETURN expression``, or ``… RETURNS TABLE [(y type, …)] … RETURN query``.
+
+    ``returns`` is the type, ``None`` without RETURNS. ``columns`` are those of RETURNS TABLE, none where they are those
+    of the query, and ``None`` where the function returns a value.
     """
 
     function: Name
     parameters: tuple[ColumnDef, ...]
     body: Expression
     returns: str | None = None
+    columns: tuple[ColumnDef, ...] | None = None
     temporary: bool = False
     or_replace: bool = False
     if_not_exists: bool = False
@@ -59,6 +65,19 @@ def function_parameters(parameters: tuple[ColumnDef, ...]) -> tuple[ColumnDef, .
     return parameters
 
 
+@builds("returned_table")
+def returned_table(columns: tuple[ColumnDef, ...] | None) -> tuple[ColumnDef, ...]:
+    for column in columns or ():
+        if column.default is not None:
+            raise ParseError(
+                f"The returned column {column.name} has a DEFAULT.",
+                position=column.default_span,
+                object=column.name,
+                hint="Only parameters have one.",
+            )
+    return columns or ()
+
+
 @builds("create_function")
 def create_function(
     or_replace: bool | None,
@@ -66,7 +85,7 @@ def create_function(
     if_not_exists: bool | None,
     function: Name,
     parameters: tuple[ColumnDef, ...],
-    returns: str | None,
+    returns: str | tuple[ColumnDef, ...] | None,
     *rest: Any,
 ) -> CreateFunction:
     *clauses, body = rest
@@ -85,7 +104,8 @@ def create_function(
         function=function,
         parameters=parameters,
         body=Expression(body.token.text, body.span),
-        returns=returns,
+        returns=returns if isinstance(returns, str) else None,
+        columns=returns if isinstance(returns, tuple) else None,
         temporary=bool(temporary),
         or_replace=bool(or_replace),
         if_not_exists=bool(if_not_exists),
@@ -95,12 +115,15 @@ def create_function(
 
 @renders(CreateFunction)
 def create_function_text(s: CreateFunction) -> str:
+    table = None
+    if s.columns is not None:
+        table = words("RETURNS TABLE", listed(map(column_text, s.columns)) if s.columns else None)
     return words(
         "CREATE OR REPLACE" if s.or_replace else "CREATE",
         "TEMPORARY FUNCTION" if s.temporary else "FUNCTION",
         "IF NOT EXISTS" if s.if_not_exists else None,
         f"{name_text(s.function)}{listed(map(column_text, s.parameters))}",
-        f"RETURNS {s.returns}" if s.returns else None,
+        f"RETURNS {s.returns}" if s.returns else table,
         option("COMMENT", s.comment),
         f"RETURN {s.body.text}",
     )

@@ -86,10 +86,14 @@ class NameScopes:
         name, table = node.name.lower(), node.table.lower()
         child: exp.Expr = node
         parent, level = node.parent, 0
+        in_argument = False
         while parent is not None:
+            in_argument |= isinstance(parent, exp.Table)
             if isinstance(parent, exp.Star | exp.Pivot):
                 return Meaning.COLUMN if isinstance(parent, exp.Star) else Meaning.UNKNOWN
-            if isinstance(parent, exp.Select):
+            if isinstance(parent, exp.Select) and in_argument:
+                in_argument = False  # The arguments of a function in FROM see the columns of blocks around it alone.
+            elif isinstance(parent, exp.Select):
                 found = self._in_block(parent, child, name, table, level)
                 if found is not Meaning.FREE:
                     return found

@@ -526,7 +526,7 @@ _UNKNOWN: Offered = (None,)
 class OutputColumns:
     """The columns that the relations of one query offer. Each SELECT is examined once.
 
-    The columns of views are those that ``of_view`` returns, and unknown without it.
+    The columns of views and of functions in FROM are those that ``of_view`` returns, and unknown without it.
     """
 
     def __init__(
@@ -543,7 +543,7 @@ class OutputColumns:
             self._columns_of[id(select)] = ()  # the columns that a recursive CTE offers itself are unknown
             sources = [*relations(select), *(select.args.get("laterals") or ())]
             self._columns_of[id(select)] = tuple(
-                (relation.alias_or_name.lower(), self._columns(relation)) for relation in sources
+                (_alias(relation).lower(), self._columns(relation)) for relation in sources
             )
         return self._columns_of[id(select)]
 
@@ -600,6 +600,8 @@ class OutputColumns:
             return self.of_query(relation.this)
         if not isinstance(relation, exp.Table):
             return _UNKNOWN
+        if isinstance(relation.this, exp.Func):
+            return _UNKNOWN if self._of_view is None else self._of_view(relation)
         cte = self._ctes.cte_of(relation)
         if cte is not None:
             column_list = cte.args["alias"].args.get("columns")
@@ -611,6 +613,12 @@ class OutputColumns:
         if resolved is None:
             return _UNKNOWN if self._of_view is None else self._of_view(relation)
         return _cube_columns(self._reader.cube(resolved.cube) if isinstance(resolved, Fact) else resolved)
+
+
+def _alias(relation: exp.Expr) -> str:
+    """Returns the name by which columns name a relation; that of a call in FROM is the function's."""
+    is_call = isinstance(relation, exp.Table) and isinstance(relation.this, exp.Anonymous)
+    return relation.alias_or_name or (str(relation.this.name) if is_call else "")
 
 
 def renamed(offered: Offered, names: Sequence[str]) -> Offered:

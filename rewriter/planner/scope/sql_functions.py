@@ -1,8 +1,9 @@
-"""Inlines SQL functions and session variables: a call becomes the function's expression, a variable its value.
+"""Inlines SQL functions and session variables: a call becomes the function's expression, in FROM its query, a variable
+its value.
 
 This happens in the text before anything else, so that covers, additivity and proofs see what the function computes. An
 argument is cast to the type of its parameter, the result to that of the function, as in Spark. A function's body is
-read by itself: its names mean objects of the database in which it was created, and its columns are its parameters.
+read by itself: its names mean objects of the database in which it was created, and its other names are its parameters.
 """
 
 from __future__ import annotations
@@ -12,20 +13,33 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.catalog.model.objects import CATALOG, Function, full_name, parts_of
+from rewriter.catalog.model.objects import CATALOG, Column, Function, full_name, parts_of
 from rewriter.errors import AnalysisError, Error, NotSupportedError, ParseError, Span
 from rewriter.exec.spark_functions import function_groups, is_function
-from rewriter.grammar.lexer import Token, TokenKind, identifier_value
+from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
+from rewriter.grammar.query_spans import QUERY_STARTS
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import quote_identifier
-from rewriter.planner.scope.blocks import CatalogReader, is_file, prefix_of
+from rewriter.planner.scope.blocks import CatalogReader, is_file, meaning, prefix_of
 from rewriter.planner.scope.cte_references import names_in
-from rewriter.planner.scope.deterministic import called_code, is_scalar, what_it_does
+from rewriter.planner.scope.deterministic import called_code, what_it_does
 from rewriter.planner.scope.free_names import FreeName, Meaning, NameScopes
+from rewriter.planner.scope.function_calls import (
+    Parts,
+    Use,
+    alias_in_from,
+    argument_spans,
+    bound_arguments,
+    check_argument,
+    check_table_argument,
+    no_clause,
+    shown_name,
+)
 from rewriter.planner.scope.item_names import Offered, OutputColumns, item_name
+from rewriter.planner.scope.joins import relations
 from rewriter.planner.text.derived_text import DerivedText, Piece, Replacement, replaced
 from rewriter.planner.text.query_text import Edit, QueryText
-from rewriter.planner.text.sqlglot_trees import children, walk
+from rewriter.planner.text.sqlglot_trees import children
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.sql_functions import SqlBody
@@ -43,8 +57,6 @@ _NO_CALLS = frozenset(
     "USING VALUES WHEN WHERE WITH TIME_RANGE_IN".split()
 )
 _QUALIFIERS = (("session",), ("system", "session"))
-#: Aggregates that return the same value each time that a block names them.
-_REPEATABLE = (exp.Sum, exp.Count, exp.Min, exp.Max, exp.Avg)
 #: The groups of Spark's functions that a scalar function cannot contain.
 _NOT_SCALAR = ("agg_funcs", "window_funcs", "generator_funcs")
 
@@ -53,30 +65,18 @@ ViewColumns = Callable[[exp.Table], Offered]
 
 
 @dataclass(frozen=True)
-class _Use:
-    """A use of a parameter in a body: its number, and what is around it there."""
-
-    index: int
-    in_query: bool
-    lambdas: frozenset[str]
-
-
-#: Text in which parameters of the function around it are open.
-_Parts = tuple[str | _Use, ...]
-
-
-@dataclass(frozen=True)
 class _Mark:
     """A call of a SQL function in a text, a session variable, or the use of a parameter. ``prefix`` is the function's
-    name in names of columns.
+    name in names of columns. ``alias`` is the name that a call in FROM gets, because it has none.
     """
 
     span: Span
     function: Function | None = None
     prefix: str = ""
     arguments: tuple[Span, ...] = ()
+    alias: str | None = None
     name: FreeName | None = None
-    use: _Use | None = None
+    use: Use | None = None
 
 
 def may_name(tokens: Sequence[Token], reader: CatalogReader) -> bool:
@@ -134,7 +134,7 @@ class Inliner:
         self._reader = reader
         self._columns_of_views = columns_of_views
         self._created = created
-        self._templates: dict[tuple[str, bool], _Parts] = {}
+        self._templates: dict[tuple[str, bool], Parts] = {}
 
     def edits(self, text: QueryText, database: str, is_temporary: bool = True) -> list[Edit]:
         """Returns the edits that inline the calls and the variables of a query; an item without an alias keeps the name
@@ -156,7 +156,7 @@ class Inliner:
             if mark.name is not None:
                 yield mark.span, mark.name.typed, "VARIABLE"
             elif mark.function is not None and _is_temporary(mark.function):
-                yield mark.span, _shown(mark.function), "FUNCTION"
+                yield mark.span, shown_name(mark.function), "FUNCTION"
 
     def defaults(self, function: Function) -> list[str | None]:
         """Returns the defaults of a function's parameters, inlined."""
@@ -179,7 +179,7 @@ class Inliner:
         variables = self._reader.temporary_views.variables if is_temporary else {}
         if variables:
             _refuse_in_states(text, variables)
-            columns = OutputColumns(text.tree, self._reader, self._columns_of_views)
+            columns = self._output_columns(text, database, is_temporary)
             marks += [_Mark(name.span, name=name) for name in NameScopes(text, columns).free(variables, _QUALIFIERS)]
         return sorted(marks, key=lambda mark: (mark.span.start, -mark.span.end))
 
@@ -196,9 +196,22 @@ class Inliner:
             return None
         call, inside = text.call(node)
         span = Span(text.tokens[first].start, call.end)
+        alias = alias_in_from(text, node, function, text.place(span))
         if isinstance(node.parent, exp.Window | exp.Filter | exp.WithinGroup) and node.arg_key == "this":
-            raise _no_clause(function, "OVER" if isinstance(node.parent, exp.Window) else "FILTER", text.place(span))
-        return _Mark(span, function, prefix, tuple(_arguments(text, inside)))
+            raise no_clause(function, "OVER" if isinstance(node.parent, exp.Window) else "FILTER", text.place(span))
+        return _Mark(span, function, prefix, tuple(argument_spans(text, inside)), alias)
+
+    def _output_columns(self, text: QueryText, database: str, is_temporary: bool) -> OutputColumns:
+        """Returns the columns that the relations of a text offer, those of functions in FROM included."""
+
+        def offered(relation: exp.Table) -> Offered:
+            if not isinstance(relation.this, exp.Anonymous):
+                return self._columns_of_views(relation)
+            function, _ = self._found([part.name.lower() for part in relation.parts], database, is_temporary)
+            columns = None if function is None or function.sql is None else function.sql.columns
+            return (None,) if columns is None else tuple(Column(column.name, column.type) for column in columns)
+
+        return OutputColumns(text.tree, self._reader, offered)
 
     def _found(self, parts: Sequence[str], database: str, is_temporary: bool) -> tuple[Function | None, str]:
         """Returns the function that a name means, and its name in names of columns."""
@@ -227,9 +240,9 @@ class Inliner:
 
     # ---- what they become
 
-    def _rendered(self, text: QueryText, span: Span, marks: Sequence[_Mark], chain: tuple[str, ...]) -> _Parts:
+    def _rendered(self, text: QueryText, span: Span, marks: Sequence[_Mark], chain: tuple[str, ...]) -> Parts:
         """Returns a stretch of a text with the marks in it inlined."""
-        parts: list[str | _Use] = []
+        parts: list[str | Use] = []
         position = span.start
         for mark in _outermost(mark for mark in marks if mark.span.is_within(span)):
             parts.append(text.text[position : mark.span.start])
@@ -237,7 +250,7 @@ class Inliner:
             position = mark.span.end
         return (*parts, text.text[position : span.end])
 
-    def _value(self, text: QueryText, mark: _Mark, marks: Sequence[_Mark], chain: tuple[str, ...]) -> _Parts:
+    def _value(self, text: QueryText, mark: _Mark, marks: Sequence[_Mark], chain: tuple[str, ...]) -> Parts:
         if mark.use is not None:
             return (mark.use,)
         if mark.name is not None:
@@ -250,36 +263,40 @@ class Inliner:
         assert mark.function.sql is not None
         try:
             inner = tuple(other for other in marks if other.span != mark.span)
-            bound = self._bound(text, mark)
+            bound = bound_arguments(text, mark.function, mark.span, mark.arguments)
             arguments = [
                 self._rendered(text, argument, inner, chain)
                 if isinstance(argument, Span)
                 else self._default(argument, mark.function.sql, chain)
                 for argument in bound
             ]
-            return self._applied(mark.function, arguments, chain)
+            alias = () if mark.alias is None else (f" AS {quote_identifier(mark.alias)}",)
+            return (*self._applied(mark.function, arguments, chain), *alias)
         except Error as error:
             raise error.at(text.place(mark.span)) from None
 
-    def _default(self, expression: str, body: SqlBody, chain: tuple[str, ...]) -> _Parts:
+    def _default(self, expression: str, body: SqlBody, chain: tuple[str, ...]) -> Parts:
         text = QueryText(_SELECT + expression)
         marks = self._marks(text, body.database, False)
         return self._rendered(text, Span(len(_SELECT), len(text.text)), marks, chain)
 
-    def _applied(self, function: Function, arguments: Sequence[_Parts], chain: tuple[str, ...]) -> _Parts:
+    def _applied(self, function: Function, arguments: Sequence[Parts], chain: tuple[str, ...]) -> Parts:
         """Returns the body of a function with its arguments in the places of its parameters."""
         assert function.sql is not None
         template = self._template(function, _is_temporary(function), chain)
-        uses = [part for part in template if isinstance(part, _Use)]
+        uses = [part for part in template if isinstance(part, Use)]
         for index, argument in enumerate(arguments):
             own = [use for use in uses if use.index == index]
-            if own:
-                _check_argument(function, function.sql.parameters[index].name, argument, own)
-        made: list[str | _Use] = [""]
+            if function.sql.is_table:
+                check_table_argument(function, function.sql.parameters[index].name, argument)
+            elif own:
+                check_argument(function, function.sql.parameters[index].name, argument, own)
+        made: list[str | Use] = [""]
         for part in template:
-            pieces: Sequence[str | _Use] = (part,)
-            if isinstance(part, _Use):
-                pieces = ("CAST(", *arguments[part.index], f" AS {function.sql.parameters[part.index].type})")
+            pieces: Sequence[str | Use] = (part,)
+            if isinstance(part, Use):
+                alias = f" AS {quote_identifier(part.alias)}" if part.alias else ""
+                pieces = ("CAST(", *arguments[part.index], f" AS {function.sql.parameters[part.index].type}){alias}")
             for piece in pieces:
                 if isinstance(piece, str) and isinstance(made[-1], str):
                     made[-1] += piece
@@ -287,28 +304,28 @@ class Inliner:
                     made.append(piece)
         if sum(len(part) for part in made if isinstance(part, str)) > _LONGEST:
             raise NotSupportedError(
-                f"The calls of {_shown(function)} become more than {_LONGEST:,} characters.",
-                object=_shown(function),
+                f"The calls of {shown_name(function)} become more than {_LONGEST:,} characters.",
+                object=shown_name(function),
                 hint="Compute a part of it in a subquery.",
             )
         return tuple(made)
 
-    def _template(self, function: Function, is_temporary: bool, chain: tuple[str, ...]) -> _Parts:
+    def _template(self, function: Function, is_temporary: bool, chain: tuple[str, ...]) -> Parts:
         """Returns the body of a function, with its own calls and variables inlined, cast to its type."""
         key = (function.name.lower(), is_temporary)
-        step = _shown(function) if is_temporary else f"{CATALOG}.{'.'.join(parts_of(function.name))}"
+        step = shown_name(function) if is_temporary else f"{CATALOG}.{'.'.join(parts_of(function.name))}"
         if step in chain:
             raise AnalysisError(
                 f"Cyclic function reference detected: {' -> '.join((*chain, step))}.",
                 condition="CYCLIC_FUNCTION_REFERENCE",
                 sqlstate="42887",
-                object=_shown(function),
+                object=shown_name(function),
                 hint="A SQL function cannot call itself; replace one of them.",
             )
         if len(chain) >= _DEEPEST:
             raise NotSupportedError(
                 f"SQL functions call each other more than {_DEEPEST} deep.",
-                object=_shown(function),
+                object=shown_name(function),
                 hint="Write the expression of one of them into the others.",
             )
         if key not in self._templates:
@@ -319,34 +336,55 @@ class Inliner:
                 raise
         return self._templates[key]
 
-    def _read(self, function: Function, is_temporary: bool, chain: tuple[str, ...]) -> _Parts:
+    def _read(self, function: Function, is_temporary: bool, chain: tuple[str, ...]) -> Parts:
         body = function.sql
         assert body is not None
-        text = self._qualified(QueryText(_SELECT + body.expression), function, is_temporary)
+        text = self._qualified(body_text(body), function, is_temporary)
         code = None if is_temporary else called_code(text.tokens)
         if code is not None:
             raise NotSupportedError(
-                f"The function {_shown(function)} would run code on the machine of its callers: it "
+                f"The function {shown_name(function)} would run code on the machine of its callers: it "
                 f"{what_it_does(code)}.",
                 condition="CODE_IN_VIEW",
-                object=_shown(function),
+                object=shown_name(function),
                 hint="Write this part in the query that calls it, or CREATE TEMPORARY FUNCTION.",
             )
         _check_scalar(text, function)
         marks = self._marks(text, body.database, is_temporary)
-        columns = OutputColumns(text.tree, self._reader, self._columns_of_views)
+        columns = self._output_columns(text, body.database, is_temporary)
         scopes = NameScopes(text, columns)
         numbers = {parameter.name.lower(): number for number, parameter in enumerate(body.parameters)}
-        qualifiers = ((_shown(function).lower(),),)
-        uses = {
-            name.span: _Mark(name.span, use=_Use(numbers[name.name], name.in_query, name.lambdas))
-            for name in scopes.free(numbers, qualifiers, "parameter")
+        qualifiers = ((shown_name(function).lower(),),)
+        items = {
+            text.span_of(item)
+            for select in text.find_all(exp.Select)
+            for item in select.expressions
+            if isinstance(item, exp.Column)
         }
+        uses: dict[Span, _Mark] = {}
+        for name in scopes.free(numbers, qualifiers, "parameter"):
+            alias = name.typed if name.in_query and name.span in items else ""
+            uses[name.span] = _Mark(name.span, use=Use(numbers[name.name], name.in_query, name.lambdas, alias))
         marks = [mark for mark in marks if mark.span not in uses]
         self._check_columns(text, scopes, function, {*uses, *(mark.span for mark in marks if mark.name is not None)})
         marks = sorted([*marks, *uses.values()], key=lambda mark: (mark.span.start, -mark.span.end))
         parts = self._rendered(text, Span(len(_SELECT), len(text.text)), marks, chain)
+        if body.is_table:
+            return _table(body, shown_name(function), parts, self._certain_types(text, columns))
         return ("CAST(", *parts, f" AS {body.returns})") if body.returns else ("(", *parts, ")")
+
+    def _certain_types(self, text: QueryText, columns: OutputColumns) -> list[str]:
+        """Returns the type of each column of a function's query, empty where it is not that of a column of the catalog;
+        nothing where the columns are not known.
+        """
+        query = text.tree.expressions[0]
+        while isinstance(query, exp.Subquery | exp.Paren):
+            query = query.this
+        sources = relations(query) if isinstance(query, exp.Select) else []
+        if not sources or not all(isinstance(r, exp.Table) and meaning(r, self._reader) is not None for r in sources):
+            return []
+        offered = columns.of_query(query)
+        return [] if None in offered else [column.type for column in offered if column is not None]
 
     def _qualified(self, text: QueryText, function: Function, is_temporary: bool) -> QueryText:
         """Returns the body with the database of each relation."""
@@ -356,18 +394,26 @@ class Inliner:
         tree = None if unread is not None else text.tree
         clauses = {name for name, value in tree.args.items() if value} if isinstance(tree, exp.Select) else set()
         is_expression = isinstance(tree, exp.Select) and len(tree.expressions) == 1 and clauses == {"expressions"}
+        if body.is_table and unread is None and not (is_expression and _is_query(text.tree.expressions[0])):
+            raise AnalysisError(
+                f"User defined function is invalid: SQL table function {shown_name(function)} body must be a query.",
+                condition="USER_DEFINED_FUNCTIONS.SQL_TABLE_UDF_BODY_MUST_BE_A_QUERY",
+                sqlstate="42601",
+                object=shown_name(function),
+                hint="Write RETURN SELECT …. Rows of constants are SELECT * FROM VALUES ….",
+            )
         if unread is not None or not is_expression or isinstance(text.tree.expressions[0], exp.Alias | exp.Star):
             reason = "is no expression" if unread is None else f"cannot be parsed: {unread.message}"
             raise ParseError(
-                f"The body of the function {_shown(function)} {reason.rstrip('.')}.",
-                object=_shown(function),
-                hint="Write RETURN and one expression; a query stands in parentheses.",
+                f"The body of the function {shown_name(function)} {reason.rstrip('.')}.",
+                object=shown_name(function),
+                hint="Write RETURN and one expression or query.",
             )
         replacements = []
         for node, span in names_in(text):
             if not node.db and is_temporary and self._reader.is_temporary(node.name):
                 raise NotSupportedError(
-                    f"The function {_shown(function)} cannot read the temporary table or view {node.name}.",
+                    f"The function {shown_name(function)} cannot read the temporary table or view {node.name}.",
                     object=node.name,
                     hint="Read it in the query that calls the function.",
                 )
@@ -392,86 +438,11 @@ class Inliner:
                 condition="UNRESOLVED_COLUMN.WITHOUT_SUGGESTION",
                 sqlstate="42703",
                 object=name,
-                hint=f"The parameters of {_shown(function)} are "
+                hint=f"The parameters of {shown_name(function)} are "
                 f"{', '.join(p.name for p in function.sql.parameters) or 'none'}."
                 if function.sql is not None
                 else None,
             )
-
-    # ---- arguments
-
-    def _bound(self, text: QueryText, mark: _Mark) -> list[Span | str]:
-        """Returns the argument of each parameter: a stretch of the text, or the text of a default."""
-        assert mark.function is not None
-        assert mark.function.sql is not None
-        parameters, shown = mark.function.sql.parameters, _shown(mark.function)
-        numbers = {parameter.name.lower(): number for number, parameter in enumerate(parameters)}
-        bound: dict[int, Span] = {}
-        is_named, positional = False, 0
-        for position, span in enumerate(mark.arguments):
-            first, second = (*text.within(span), None, None)[:2]
-            if first is None or first.is_word("DISTINCT") or first.is_operator("*"):
-                raise _no_clause(mark.function, "*" if first is None else first.upper, text.place(mark.span))
-            if second is None or not second.is_operator("=>"):
-                if is_named:
-                    raise _misnamed(
-                        f"A positional argument of {shown} follows one with a name.",
-                        shown,
-                        "Write arguments with names last.",
-                        condition="UNEXPECTED_POSITIONAL_ARGUMENT",
-                        sqlstate="4274K",
-                    )
-                bound[position] = span
-                positional += 1
-                continue
-            is_named = True
-            name = identifier_value(first)
-            number = numbers.get(name.lower())
-            if number is None:
-                raise _misnamed(
-                    f"The function {shown} has no parameter {name}.",
-                    shown,
-                    f"Its parameters are {', '.join(p.name for p in parameters)}.",
-                    condition="UNRECOGNIZED_PARAMETER_NAME",
-                    sqlstate="4274K",
-                )
-            if number in bound and number < positional:
-                raise _misnamed(
-                    f"The parameter {name} of {shown} is given by its position and by its name.",
-                    shown,
-                    "Give each parameter once.",
-                    condition="DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.BOTH_POSITIONAL_AND_NAMED",
-                    sqlstate="4274K",
-                )
-            if number in bound:
-                raise _misnamed(
-                    f"The parameter {name} of {shown} is given twice.",
-                    shown,
-                    "Give each parameter once.",
-                    condition="DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.DOUBLE_NAMED_ARGUMENT_REFERENCE",
-                    sqlstate="4274K",
-                )
-            bound[number] = Span(text.within(span)[2].start, span.end)
-        missing = [number for number, p in enumerate(parameters) if number not in bound and p.default is None]
-        if len(mark.arguments) > len(parameters) or (missing and not is_named):
-            least = sum(parameter.default is None for parameter in parameters)
-            count = str(least) if least == len(parameters) else f"[{least}, {len(parameters)}]"
-            raise AnalysisError(
-                f"The {shown} requires {count} parameters but the actual number is {len(mark.arguments)}.",
-                condition="WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
-                sqlstate="42605",
-                object=shown,
-                hint=f"DESCRIBE FUNCTION {shown} lists its parameters.",
-            )
-        if missing:
-            raise _misnamed(
-                f"The parameter {parameters[missing[0]].name} of {shown} has no value.",
-                shown,
-                "Give it a value.",
-                condition="REQUIRED_PARAMETER_NOT_FOUND",
-                sqlstate="4274K",
-            )
-        return [bound.get(number, p.default or "") for number, p in enumerate(parameters)]
 
     # ---- names of columns
 
@@ -516,8 +487,9 @@ class Inliner:
         if mark.name is not None:
             variable = self._reader.temporary_views.variables[mark.name.name]
             return f"variablereference(system.session.{variable.name}={variable.shown})"
+        assert mark.function is not None
         inner = [other for other in marks if other.span != mark.span]
-        bound = self._bound(text, mark)
+        bound = bound_arguments(text, mark.function, mark.span, mark.arguments)
         if not any(text.within(span)[1:2] and text.within(span)[1].is_operator("=>") for span in mark.arguments):
             bound = bound[: len(mark.arguments)]  # Spark shows defaults only where an argument has a name.
         names = [
@@ -567,55 +539,38 @@ def _own(item: exp.Expr) -> Iterator[exp.Expr]:
             stack += children(node)
 
 
-def _arguments(text: QueryText, inside: Span) -> Iterator[Span]:
-    """Yields the arguments of a call, from what is inside its parentheses, each from its first to its last token."""
-    inner = text.within(inside)
-    if not inner:
-        return
-    index = text.index_at(inner[0].start)
-    last = index + len(inner)
-    while index <= last:
-        comma = text.comma(index)
-        if comma == index:
-            raise ParseError("An argument is empty.", position=text.place(text.tokens[comma].span))
-        yield Span(text.tokens[index].start, text.tokens[comma - 1].end)
-        index = comma + 1
+def body_text(body: SqlBody) -> QueryText:
+    """Returns the body of a function as the one item of a query; a query stands in parentheses there."""
+    is_query = body.is_table or next(iter(tokens(body.expression))).is_word(*QUERY_STARTS)
+    return QueryText(f"{_SELECT}({body.expression})" if is_query else _SELECT + body.expression)
+
+
+def _is_query(item: exp.Expr) -> bool:
+    while isinstance(item, exp.Subquery | exp.Paren):
+        item = item.this
+    return isinstance(item, exp.Query)
+
+
+def _table(body: SqlBody, name: str, query: Parts, types: Sequence[str]) -> Parts:
+    """Returns the relation that a function is: its query, whose columns get the names and types of the function's.
+
+    ``types`` are those that the columns have, as far as they are known. A cast would hide a measure of a cube.
+    """
+    if not body.columns:
+        return query
+    names = [quote_identifier(column.name) for column in body.columns]
+    has_type = [False] * len(names)
+    if len(types) == len(names):
+        has_type = [column.type == type_ for column, type_ in zip(body.columns, types, strict=True)]
+    items = [
+        name if is_same else f"CAST({name} AS {column.type}) AS {name}"
+        for column, name, is_same in zip(body.columns, names, has_type, strict=True)
+    ]
+    return (f"(SELECT {', '.join(items)} FROM ", *query, f" AS {quote_identifier(name)}({', '.join(names)}))")
 
 
 def _is_temporary(function: Function) -> bool:
     return function.id == 0
-
-
-def _shown(function: Function) -> str:
-    """Returns the name of a function without its database."""
-    return parts_of(function.name)[1]
-
-
-def _check_argument(function: Function, parameter: str, argument: _Parts, uses: Sequence[_Use]) -> None:
-    """Refuses an argument that would mean something else in the places of its parameter, or be computed anew there."""
-    is_plain = not any(use.in_query or use.lambdas for use in uses)
-    if len(uses) == 1 and is_plain:
-        return
-    argument_text = "".join(part if isinstance(part, str) else "rewriter_argument" for part in argument)
-    nodes = walk(QueryText(_SELECT + argument_text).tree)[1:]
-    columns = {part.name.lower() for node in nodes if isinstance(node, exp.Column) for part in node.parts}
-    shown = _shown(function)
-    if any((use.in_query and columns) or not use.lambdas.isdisjoint(columns) for use in uses) or (
-        columns and "rewriter_argument" in columns and any(use.lambdas for use in uses)
-    ):
-        raise NotSupportedError(
-            f"The function {shown} uses its parameter {parameter} in a subquery or a lambda, where the columns of the "
-            "argument would have another meaning.",
-            object=shown,
-            hint="Pass a constant, or join the relation that the function reads.",
-        )
-    if len(uses) > 1 and not all(is_scalar(node) or isinstance(node, _REPEATABLE) for node in nodes):
-        raise NotSupportedError(
-            f"The function {shown} uses its parameter {parameter} {len(uses)} times, and the argument may not return "
-            "the same value each time.",
-            object=shown,
-            hint="Compute the argument in a subquery: SELECT f(x) FROM (SELECT … AS x FROM …).",
-        )
 
 
 def _check_scalar(text: QueryText, function: Function) -> None:
@@ -629,28 +584,9 @@ def _check_scalar(text: QueryText, function: Function) -> None:
                 f"functions: {name}.",
                 condition="USER_DEFINED_FUNCTIONS.CANNOT_CONTAIN_COMPLEX_FUNCTIONS",
                 sqlstate="42601",
-                object=_shown(function),
+                object=shown_name(function),
                 hint="Write them into a subquery, or pass their result as an argument.",
             )
-
-
-def _no_clause(function: Function, clause: str, position: Span) -> AnalysisError:
-    shown = _shown(function)
-    condition, sqlstate = "INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX", "42000"
-    if clause == "OVER":
-        condition, sqlstate = "UNSUPPORTED_SQL_UDF_USAGE", "0A000"
-    return AnalysisError(
-        f"The function {shown} does not support {clause}.",
-        condition=condition,
-        sqlstate=sqlstate,
-        position=position,
-        object=shown,
-        hint="A SQL function is computed for each row.",
-    )
-
-
-def _misnamed(message: str, shown: str, hint: str, *, condition: str, sqlstate: str) -> AnalysisError:
-    return AnalysisError(message, condition=condition, sqlstate=sqlstate, object=shown, hint=hint)
 
 
 def _refuse_in_states(text: QueryText, variables: Collection[str]) -> None:

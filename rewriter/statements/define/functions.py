@@ -1,20 +1,23 @@
 """SQL functions: CREATE and DROP FUNCTION.
 
-A function is the text of an expression under a name. Its body is checked when it is created, and read again at each
-use. The objects and functions that it reads may be dropped; then its use raises.
+A function is the text of an expression or of a query under a name. Its body is checked when it is created, and read
+again at each use. The objects and functions that it reads may be dropped; then its use raises.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from rewriter.catalog.commit.reserved_properties import credentials_refused
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
-from rewriter.catalog.model.objects import CATALOG, Function, full_name, parts_of
-from rewriter.catalog.model.sql_functions import FunctionParameter, SqlBody
-from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
+from rewriter.catalog.model.objects import CATALOG, Column, Function, full_name, parts_of
+from rewriter.catalog.model.sql_functions import FunctionParameter, ReturnedColumn, SqlBody
+from rewriter.errors import AnalysisError, DataError, Error, IntegrityError, NotSupportedError, ParseError, Span
 from rewriter.exec.spark_functions import is_function
 from rewriter.grammar.families import functions as s
 from rewriter.grammar.families.queries import Select
@@ -22,7 +25,7 @@ from rewriter.grammar.lexer import TokenKind, tokens
 from rewriter.grammar.terms import Name, Query
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.expand_views import columns_of_views
-from rewriter.planner.scope.sql_functions import Inliner, is_callable_name, unknown_calls
+from rewriter.planner.scope.sql_functions import Inliner, body_text, is_callable_name, unknown_calls
 from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
@@ -39,17 +42,22 @@ _SESSION = (("session",), ("system", "session"))
 
 @runs(s.CreateFunction, in_transaction=True, without_warehouse=True)
 def create_function(statement: s.CreateFunction, context: Context) -> Result:
-    """CREATE [OR REPLACE] [TEMPORARY] FUNCTION … RETURN expression.
+    """CREATE [OR REPLACE] [TEMPORARY] FUNCTION … RETURN expression, or RETURNS TABLE … RETURN query.
 
     The engine reads the expression once, over parameters that are NULL, for no row: it finds what has no meaning, and
-    the type of the result where RETURNS is left out. Raises ``ParseError`` and ``AnalysisError`` with positions in the
+    the types of the result where RETURNS is left out. Raises ``ParseError`` and ``AnalysisError`` with positions in the
     statement.
     """
     parameters = _parameters(statement.parameters, statement.function)
     plain_name(Name(statement.function.parts[-1:], statement.function.span), "function")
     _check_name(statement.function)
     body = SqlBody(
-        parameters, statement.returns or "", statement.body.text, context.snapshot.current, statement.comment
+        parameters,
+        statement.returns or "",
+        statement.body.text,
+        context.snapshot.current,
+        statement.comment,
+        None if statement.columns is None else _returned(statement.columns, statement.function.last),
     )
     if statement.temporary:
         return _create_temporary(statement, body, context)
@@ -180,6 +188,27 @@ def _parameters(columns: Sequence[ColumnDef], function: Name) -> tuple[FunctionP
     return tuple(FunctionParameter(c.name, c.type or "", c.default, c.comment) for c in columns)
 
 
+def _returned(columns: Sequence[ColumnDef], function: str) -> tuple[ReturnedColumn, ...]:
+    """Returns the columns of RETURNS TABLE. Raises ``AnalysisError`` and ``NotSupportedError`` for what none can be."""
+    names = [column.name.lower() for column in columns]
+    for index, column in enumerate(columns):
+        if names[index] in names[:index]:
+            raise _duplicate_column(column.name, function, column.span)
+        _check_type(column.type or "", column.span)
+    return tuple(ReturnedColumn(column.name, column.type or "", column.comment) for column in columns)
+
+
+def _duplicate_column(name: str, function: str, position: Span) -> AnalysisError:
+    return AnalysisError(
+        f"Found duplicate column(s) in the RETURNS clause column list of the user-defined routine {function}: {name}.",
+        condition="DUPLICATE_ROUTINE_RETURNS_COLUMNS",
+        sqlstate="42711",
+        position=position,
+        object=name,
+        hint="Give each column a name of its own.",
+    )
+
+
 def _check_type(type_: str, position: Span) -> None:
     if "char(" in type_:
         raise NotSupportedError(f"A SQL function has no {type_.upper()}.", position=position, hint="Use STRING.")
@@ -216,6 +245,8 @@ def _checked(function: Function, statement: s.CreateFunction, context: Context) 
     for default, column in zip(defaults, statement.parameters, strict=True):
         if default is not None:
             _type_of(f"CAST({default} AS {column.type})", column.default_span, function, context)
+    if function.sql.columns is not None:
+        return _with_columns(function, nulls, statement, context)
     type_ = _type_of(call, statement.body.span, function, context)
     if function.sql.returns:
         return function
@@ -224,6 +255,62 @@ def _checked(function: Function, statement: s.CreateFunction, context: Context) 
             "The type of the result is not known.", position=statement.body.span, hint="Write RETURNS and the type."
         )
     return replace(function, sql=replace(function.sql, returns=type_))
+
+
+def _with_columns(function: Function, nulls: Sequence[str], statement: s.CreateFunction, context: Context) -> Function:
+    """Returns a function with its columns, those of its query where RETURNS TABLE names none."""
+    body, span = function.sql, statement.body.span
+    assert body is not None
+
+    def columns_of(columns: tuple[ReturnedColumn, ...]) -> tuple[Column, ...] | None:
+        candidate = replace(function, sql=replace(body, columns=columns))
+        inliner = Inliner(context.snapshot, columns_of_views(context.snapshot), candidate)
+        relation = f"{inliner.called(candidate, nulls)} AS {quote_identifier(statement.function.last)}"
+        return _columns_of(f"SELECT * FROM {relation} WHERE FALSE", span, function, context)
+
+    found = columns_of(())
+    if not body.columns:
+        if found is None or any(column.type == "void" for column in found):
+            raise NotSupportedError(
+                "The types of the columns are not known.", position=span, hint="Write RETURNS TABLE (a INT, …)."
+            )
+        _check_named(body, statement)
+        names = [column.name.lower() for column in found]
+        duplicate = next((name for index, name in enumerate(names) if name in names[:index]), None)
+        if duplicate is not None:
+            raise _duplicate_column(duplicate, statement.function.last, span)
+        return replace(function, sql=replace(body, columns=tuple(ReturnedColumn(c.name, c.type) for c in found)))
+    if found is not None and len(found) != len(body.columns):
+        raise AnalysisError(
+            "User defined function is invalid: The number of columns produced by the RETURN clause (num: "
+            f"{len(found)}) does not match the number of column names specified by the RETURNS clause (num: "
+            f"{len(body.columns)}) of {statement.function.last}.",
+            condition="USER_DEFINED_FUNCTIONS.RETURN_COLUMN_COUNT_MISMATCH",
+            sqlstate="42601",
+            position=span,
+            object=statement.function.last,
+            hint="List a column for each one of the query.",
+        )
+    with suppress(DataError):  # A constant of the query, which fails where it is computed.
+        columns_of(body.columns)
+    return function
+
+
+def _check_named(body: SqlBody, statement: s.CreateFunction) -> None:
+    query = body_text(body).tree.expressions[0]
+    while isinstance(query, exp.Subquery | exp.Paren | exp.SetOperation):
+        query = query.this
+    if all(isinstance(item, exp.Alias | exp.Column | exp.Star | exp.Dot) for item in query.expressions):
+        return
+    raise AnalysisError(
+        "User defined function is invalid: The relation returned by the query in the CREATE FUNCTION statement for "
+        f"{statement.function.last} with RETURNS TABLE clause lacks explicit names for one or more output columns.",
+        condition="USER_DEFINED_FUNCTIONS.SQL_TABLE_UDF_MISSING_COLUMN_NAMES",
+        sqlstate="42601",
+        position=statement.body.span,
+        object=statement.function.last,
+        hint="Write an alias for each expression, or RETURNS TABLE (a INT, …).",
+    )
 
 
 def _check_words(text: str, span: Span, function: Function) -> None:
@@ -244,7 +331,7 @@ def _check_permanent(function: Function, context: Context) -> None:
     """Refuses temporary functions and variables in the body of a permanent function, which outlives them."""
     assert function.sql is not None
     names = {parameter.name.lower() for parameter in function.sql.parameters}
-    text = QueryText(f"SELECT {function.sql.expression}")
+    text = body_text(function.sql)
     if text.unread() is not None:
         return  # The inliner refuses it.
     inliner = Inliner(context.snapshot, columns_of_views(context.snapshot))
@@ -270,13 +357,20 @@ def _type_of(expression: str, position: Span, function: Function, context: Conte
     errors of the engine at ``position``.
     """
     text = f"SELECT {expression} AS {quote_identifier('value')} WHERE FALSE"
+    columns = _columns_of(text, position, function, context)
+    return columns[0].type if columns else None
+
+
+def _columns_of(text: str, position: Span, function: Function, context: Context) -> tuple[Column, ...] | None:
+    """Returns the columns of a query; ``None`` if the engine does not run it, and the function declares its types."""
     try:
         result = select(Select(query=Query(text)), context)
         assert result.stream is not None
         result.stream.close()
-        return result.columns[0].type if result.columns else None
+        return tuple(result.columns or ())
     except NotSupportedError as error:
-        if error.condition == "DUCKDB_UNSUPPORTED" and function.sql is not None and function.sql.returns:
+        is_declared = function.sql is not None and bool(function.sql.returns or function.sql.columns)
+        if error.condition == "DUCKDB_UNSUPPORTED" and is_declared:
             return None
         error.position = position
         raise

@@ -100,7 +100,7 @@ def _described(function: Function, extended: bool) -> Iterator[str]:
         return f"{title:<{width}}{text}"
 
     yield line("Function:", function.name if function.id == 0 else _full_name(function))
-    yield line("Type:", "SCALAR")
+    yield line("Type:", "TABLE" if body.is_table else "SCALAR")
     inputs = []
     for parameter in body.parameters:
         parts = [f"{parameter.name:<{names}}", f"{parameter.type.upper():<{types}}"]
@@ -110,7 +110,14 @@ def _described(function: Function, extended: bool) -> Iterator[str]:
         inputs.append(" ".join(parts))
     for index, text in enumerate(inputs or ["()"]):
         yield line("" if index else "Input:", text)
-    yield line("Returns:", body.returns.upper())
+    names = max((len(column.name) for column in body.columns or ()), default=0)
+    types = max((len(column.type) for column in body.columns or ()), default=0)
+    outputs = [] if body.is_table else [body.returns.upper()]
+    for column in body.columns or ():
+        comment = f" {quote(column.comment)}" if extended and column.comment is not None else ""
+        outputs.append(f"{column.name:<{names}} {column.type.upper():<{types}}{comment}")
+    for index, text in enumerate(outputs):
+        yield line("" if index else "Returns:", text)
     if extended:
         if body.comment is not None:
             yield line("Comment:", body.comment)

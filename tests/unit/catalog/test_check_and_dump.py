@@ -332,6 +332,8 @@ def test_functions_transforms_and_options_are_restored(tmp_path: Path, capsys: p
         "SHOW CREATE TABLE events",
         "SHOW CREATE TABLE texts",
         "DESCRIBE FUNCTION EXTENDED twice",
+        "DESCRIBE FUNCTION EXTENDED above",
+        "SELECT * FROM above(1)",
         "SELECT later(n), twice(), n, ts FROM events WHERE ts < '2024-01-02'",
         "EXPLAIN SCAN SELECT n FROM events WHERE ts < '2024-01-02'",
         "SELECT * FROM texts ORDER BY a",
@@ -342,6 +344,8 @@ def test_functions_transforms_and_options_are_restored(tmp_path: Path, capsys: p
             CREATE FUNCTION twice(x INT DEFAULT 4) RETURNS INT COMMENT 'two times' RETURN x * 2;
             CREATE FUNCTION later(x INT) RETURN twice(x) + 1;
             CREATE TABLE events (n INT, ts TIMESTAMP) PARTITIONED BY (days(ts));
+            CREATE FUNCTION above(x INT) RETURNS TABLE (p INT COMMENT 'the number', at TIMESTAMP)
+            RETURN SELECT n, ts FROM events WHERE n > x;
             INSERT INTO events VALUES (1, TIMESTAMP '2024-01-01 10:00:00'), (2, TIMESTAMP '2024-01-02 00:00:00');
             CREATE TABLE texts (a INT, b STRING) USING CSV OPTIONS (header 'true', sep ';', nullValue 'NA');
             INSERT INTO texts VALUES (1, 'x;y'), (2, NULL)
@@ -356,7 +360,7 @@ def test_functions_transforms_and_options_are_restored(tmp_path: Path, capsys: p
     assert "no problem found" in capsys.readouterr().out
     with Session(warehouse, "duckdb") as session:
         assert [session.execute(sql).fetch() for sql in statements] == before
-        assert before[3][0][:2] == (3, 8)
+        assert before[5][0][:2] == (3, 8)
         session.execute("INSERT INTO events VALUES (3, TIMESTAMP '2024-01-01 11:00:00')")
         assert len(session.execute("SHOW PARTITIONS events").fetch()) == 2
         session.execute("INSERT INTO texts VALUES (3, 'NB')")

@@ -994,6 +994,30 @@ STATEMENTS: list[tuple[str, Statement]] = [
         CreateFunction(function=name("f"), parameters=(), body=Expression("(SELECT max(a), 1 FROM t)"), temporary=True),
     ),
     (
+        "CREATE FUNCTION f(x INT) RETURNS TABLE (p INT COMMENT 'c', `q r` STRING) COMMENT 'd' RETURN SELECT 1, x",
+        CreateFunction(
+            function=name("f"),
+            parameters=(ColumnDef("x", "int"),),
+            body=Expression("SELECT 1, x"),
+            columns=(ColumnDef("p", "int", "c"), ColumnDef("q r", "string")),
+            comment="d",
+        ),
+    ),
+    (
+        "CREATE TEMP FUNCTION f() RETURNS TABLE RETURN (SELECT a FROM t) ORDER BY a, a",
+        CreateFunction(
+            function=name("f"),
+            parameters=(),
+            body=Expression("(SELECT a FROM t) ORDER BY a, a"),
+            columns=(),
+            temporary=True,
+        ),
+    ),
+    (
+        "CREATE FUNCTION f() RETURN SELECT max(a), 1 FROM t",
+        CreateFunction(function=name("f"), parameters=(), body=Expression("SELECT max(a), 1 FROM t")),
+    ),
+    (
         "CREATE FUNCTION IF NOT EXISTS f() RETURN 1",
         CreateFunction(function=name("f"), parameters=(), body=Expression("1"), if_not_exists=True),
     ),
