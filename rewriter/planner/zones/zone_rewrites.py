@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -22,19 +23,21 @@ from rewriter.planner.scope.inlining import OutputNames
 from rewriter.planner.scope.item_names import item_name_edits
 from rewriter.planner.text.clock_places import place_beside
 from rewriter.planner.text.literals import date_literal, string_literal, timestamp_literal
-from rewriter.planner.text.query_text import Copied, Edit, QueryText
+from rewriter.planner.text.query_text import Copied, Edit, Part, QueryText
 from rewriter.planner.text.sqlglot_trees import is_of_type
 from rewriter.planner.time.constant_folding import Constants, Kind, as_timestamp
 from rewriter.planner.time.granularity import COMPARISONS
 from rewriter.planner.time.time_expressions import utc_time
+from rewriter.planner.zones.group_times import GroupTimes, instants_of, wall_of_start
 from rewriter.planner.zones.zoned_expressions import (
     TimeOf,
     cases,
     climbed,
     counts_days,
+    in_parentheses,
     is_instant,
     is_range,
-    moved_timestamp,
+    moved_parts,
     names_outside,
     others,
     own_columns,
@@ -125,10 +128,11 @@ class ZoneEdits:
         for column in self._read:
             self._check_value(column)
         for select, times in self._selects:
-            for column, time in times:
-                use = climbed(column)
+            uses = [(climbed(column), self._extents[time]) for column, time in times]
+            groups = GroupTimes(select, [use for use, _ in uses])
+            for use, extent in uses:
                 self._check(use)
-                self._edit(use, self._extents[time])
+                self._edit(use, groups.group_of(use), extent)
                 if not (use.date or use.value):
                     names |= names_outside(_seconds_above(passed_on(use.top)))
             if any(item.is_star for item in select.expressions):
@@ -380,7 +384,10 @@ class ZoneEdits:
         description = f"{self._text.text[span.start : span.end]} becomes {literal}"
         self._edits[span] = Edit(span, (literal,), f"{description} ({self._calendar.zone})")
 
-    def _edit(self, use: TimeOf, extent: TimeRange) -> None:
+    def _edit(self, use: TimeOf, group: TimeOf | None, extent: TimeRange) -> None:
+        """Edits a use of t. If it is a function of ``group``, an instant by which the SELECT groups, it is computed
+        from that instant.
+        """
         span = self._text.span_of(use.column)
         if span is None:
             raise self._refused(use.column, "The position of the time dimension is unknown")
@@ -388,26 +395,63 @@ class ZoneEdits:
         if use.utc is not None:
             call = self._text.call(use.utc)[0]
             self._edits[call] = Edit(call, (name,), f"{self._text.text[call.start : call.end]} becomes {name}, in UTC")
-        elif use.date or use.value:
+            return
+        if group is not None and self._edit_function(use, group, Edit(span, (name,)), extent):
+            return
+        if use.date or use.value:
             wall = wall_time(self._calendar, name, extent)
             if wall != name:
-                wall = f"({wall})" if wall.startswith("CASE") else wall
-                self._edits[span] = Edit(span, (wall,), f"{name} becomes its wall time in {zone}")
-        elif use.cut is not None and use.unit is not None:
-            call = self._text.call(use.cut)[0]
-            before, after = Copied(Span(call.start, span.start)), Copied(Span(span.end, call.end))
-            pieces = truncations(self._calendar.of(use.unit), self._calendar, extent)
-            if not any(offset or return_offset for _, (offset, return_offset) in pieces):
-                return
-            if use.unit < UpdatePeriod.DAILY and self._calendar.since(use.unit) is not None:
-                return  # the zone's hours are UTC's hours
+                self._edits[span] = Edit(span, in_parentheses((wall,)), f"{name} becomes its wall time in {zone}")
+        elif (edit := self._truncation(use, Edit(span, (name,)), extent)) is not None:
+            self._edits[edit.span] = edit
 
-            def rendered(offsets: tuple[int, ...]) -> tuple[str | Copied, ...]:
-                head, tail = moved_timestamp("\0", -offsets[1]).split("\0")
-                return head, before, moved_timestamp(name, offsets[0]), after, tail
+    def _edit_function(self, use: TimeOf, group: TimeOf, time: Edit, extent: TimeRange) -> bool:
+        """Edits a function of ``group``, an instant by which the SELECT groups, in which ``time`` is the edit of t.
 
-            description = f"{self._text.text[call.start : call.end]} becomes that of {zone}"
-            self._edits[call] = Edit(call, cases(name, pieces, rendered), description)
+        Returns False if the function cannot be computed from that instant.
+        """
+        if group.cut is None or group.unit is None:
+            return False
+        call = partial(self._truncated, group.cut)
+        start = self._truncation(group, time, extent) or call(time)
+        period, starts = self._calendar.of(group.unit), start.parts
+        wall = wall_of_start(period, self._calendar, starts, extent, lambda moved: call(Edit(time.span, moved)).parts)
+        if wall is None:
+            return False
+        if use.date or use.value:
+            typed = self._text.text[start.span.start : start.span.end]
+            edit = Edit(start.span, in_parentheses(wall), f"{typed} becomes its wall time in {self._calendar.zone}")
+        else:
+            edit = self._truncation(use, start, instants_of(period, extent)) or start
+        self._edits[edit.span] = edit
+        return True
+
+    def _truncation(self, use: TimeOf, time: Edit, extent: TimeRange) -> Edit | None:
+        """Returns the edit of a truncated time to the instant at which its unit of the zone begins; ``None`` if it is
+        that of UTC. ``time`` is the edit of the time in it.
+        """
+        if use.cut is None or use.unit is None:
+            return None
+        pieces = truncations(self._calendar.of(use.unit), self._calendar, extent)
+        if not any(offset or return_offset for _, (offset, return_offset) in pieces):
+            return None
+        if use.unit < UpdatePeriod.DAILY and self._calendar.since(use.unit) is not None:
+            return None  # the zone's hours are UTC's hours
+        cut = use.cut
+
+        def rendered(offsets: tuple[int, ...]) -> tuple[Part, ...]:
+            moved = self._truncated(cut, Edit(time.span, moved_parts(time.parts, offsets[0])))
+            return moved_parts(moved.parts, -offsets[1])
+
+        call = self._truncated(cut, time).span
+        description = f"{self._text.text[call.start : call.end]} becomes that of {self._calendar.zone}"
+        return Edit(call, cases(time.parts, pieces, rendered), description)
+
+    def _truncated(self, cut: exp.Expr, time: Edit) -> Edit:
+        """Returns the call that truncates a time, with the edit of the time made in it."""
+        call = self._text.call(cut)[0]
+        before, after = Span(call.start, time.span.start), Span(time.span.end, call.end)
+        return Edit(call, (Copied(before), *time.parts, Copied(after)))
 
     def _name_items(self, select: exp.Select, edited_spans: Collection[Span]) -> None:
         """Keeps the name of an item of a select list that an edit changes."""

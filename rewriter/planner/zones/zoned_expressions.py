@@ -235,11 +235,22 @@ def moved_timestamp(expression: str, micros: int) -> str:
     return f"timestampadd({unit}, {micros // length}, {expression})"
 
 
-def _offsets(calendar: Calendar, extent: TimeRange) -> list[Piece]:
+def moved_parts(parts: Sequence[Part], micros: int) -> tuple[Part, ...]:
+    """Returns the parts of a timestamp, moved later by whole seconds."""
+    head, tail = moved_timestamp("\0", micros).split("\0")
+    return (head, *parts, tail) if micros else tuple(parts)
+
+
+def in_parentheses(wall: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Returns a wall time that can stand in any expression."""
+    return ("(", *wall, ")") if isinstance(wall[0], str) and wall[0].startswith("CASE") else wall
+
+
+def offsets(calendar: Calendar, extent: TimeRange) -> list[Piece]:
     """Returns the zone's offset from UTC in each part of the range."""
     pieces: list[Piece] = [(None, (calendar.offset(extent.start),))]
     pieces += [(change.instant, (change.after,)) for change in _changes(calendar, extent.start + 1, extent.end)]
-    return _merge_pieces(pieces)
+    return merged_pieces(pieces)
 
 
 def truncations(period: Period, calendar: Calendar, extent: TimeRange) -> list[Piece]:
@@ -249,7 +260,7 @@ def truncations(period: Period, calendar: Calendar, extent: TimeRange) -> list[P
     ``period`` is of the calendar. The starts of hours and minutes have the offset of the instant itself, as in Spark.
     """
     if isinstance(period, UpdatePeriod):
-        return [(start, (offset, offset)) for start, (offset,) in _offsets(calendar, extent)]
+        return [(start, (offset, offset)) for start, (offset,) in offsets(calendar, extent)]
     if not isinstance(period, ZonedPeriod):
         assert_never(period)
     starts: list[int] = []
@@ -263,12 +274,12 @@ def truncations(period: Period, calendar: Calendar, extent: TimeRange) -> list[P
         at = extent.start if bound is None else bound
         ordinal = period.ordinal(at)
         pieces.append((bound, (calendar.offset(at), period.kind.start(ordinal) - period.start(ordinal))))
-    return _merge_pieces(pieces)
+    return merged_pieces(pieces)
 
 
 def wall_time(calendar: Calendar, instant: str, extent: TimeRange) -> str:
     """Returns the wall time at an instant of the range, as a timestamp in UTC."""
-    return _text(instant, _offsets(calendar, extent))
+    return _text(instant, offsets(calendar, extent))
 
 
 def truncated_instant(unit: str, period: Period, calendar: Calendar, instant: str, extent: TimeRange) -> str:
@@ -278,7 +289,7 @@ def truncated_instant(unit: str, period: Period, calendar: Calendar, instant: st
         return (moved_timestamp(f"date_trunc('{unit}', {moved_timestamp(instant, shift[0])})", -shift[1]),)
 
     pieces = truncations(period, calendar, extent) if isinstance(period, ZonedPeriod) else [(None, (0, 0))]
-    return "".join(map(str, cases(instant, pieces, rendered)))
+    return "".join(map(str, cases((instant,), pieces, rendered)))
 
 
 def start_of(period: ZonedPeriod, wall: str, ranges: Sequence[OrdinalRange]) -> str:
@@ -298,7 +309,7 @@ def start_of(period: ZonedPeriod, wall: str, ranges: Sequence[OrdinalRange]) -> 
         )
         for ordinal in bounds
     ]
-    return _text(wall, _merge_pieces(pieces))
+    return _text(wall, merged_pieces(pieces))
 
 
 def _changes(calendar: Calendar, start: int, end: int) -> Iterator[Transition]:
@@ -316,25 +327,25 @@ def _changes(calendar: Calendar, start: int, end: int) -> Iterator[Transition]:
         yield change
 
 
-def _merge_pieces(pieces: list[Piece]) -> list[Piece]:
+def merged_pieces(pieces: list[Piece]) -> list[Piece]:
     """Returns the pieces without the pieces that have the same offsets as the piece before."""
     return pieces[:1] + [piece for before, piece in pairwise(pieces) if piece[1] != before[1]]
 
 
 def cases(
-    subject: str, pieces: Sequence[Piece], rendered: Callable[[tuple[int, ...]], Sequence[Part]]
+    subject: Sequence[Part], pieces: Sequence[Piece], rendered: Callable[[tuple[int, ...]], Sequence[Part]]
 ) -> tuple[Part, ...]:
-    """Returns the rendered offsets of the part of the range in which ``subject`` lies: a CASE, or a single
+    """Returns the rendered offsets of the part of the range in which the instant ``subject`` lies: a CASE, or a single
     expression.
     """
     if len(pieces) == 1:
         return tuple(rendered(pieces[0][1]))
     parts: list[Part] = ["CASE"]
     for (_, piece), (piece_start, _) in pairwise(pieces):
-        parts += [f" WHEN {subject} < {timestamp_literal(piece_start or 0)} THEN ", *rendered(piece)]
+        parts += [" WHEN ", *subject, f" < {timestamp_literal(piece_start or 0)} THEN ", *rendered(piece)]
     return (*parts, " ELSE ", *rendered(pieces[-1][1]), " END")
 
 
 def _text(subject: str, pieces: Sequence[Piece]) -> str:
     """Returns the subject, moved by the single offset of each piece."""
-    return "".join(map(str, cases(subject, pieces, lambda shift: [moved_timestamp(subject, shift[0])])))
+    return "".join(map(str, cases((subject,), pieces, lambda shift: [moved_timestamp(subject, shift[0])])))
