@@ -20,7 +20,7 @@ import pytest
 
 from tests.mutation import line_records
 from tests.mutation.mutants import Mutant, mutants, sample
-from tests.mutation.subjects import ROOT, SHARE, SUBJECTS, TESTS, modules
+from tests.mutation.subjects import ROOT, SHARE, SUBJECTS, TESTS, Selection, modules
 from tests.mutation.trials import Outcome, Trial, Trials
 
 _HEAD = "| subject | mutants | tried | equivalent | killed | survived | of these explained | score |"
@@ -35,6 +35,7 @@ def main() -> int:
     parser.add_argument(
         "--lines", type=Path, default=ROOT / ".mutation-lines.json", help="the record of executed lines"
     )
+    parser.add_argument("--budget", type=int, default=60, help="seconds of CPU that the tests of a mutant may take")
     parser.add_argument("--only", default="", help="mutants whose name contains this text, instead of a sample")
     parser.add_argument("--record", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -69,7 +70,7 @@ def _tried(options: argparse.Namespace) -> int:
             print(f"{trial.outcome.value}{' (explained)' * is_explained} {place}\n    {trial.mutant.name}", flush=True)
 
     run = [mutant for pool in chosen.values() for mutant in pool if mutant.name not in equivalent]
-    _run_pytest(Trials(run, line_records.read(options.lines), show))
+    _run_pytest(Trials(run, line_records.read(options.lines), options.budget, show))
     print(f"{_HEAD}\n{'| --- ' * _HEAD.count(' | ')}| --- |")
     survivors = 0
     for subject, pool in chosen.items():
@@ -87,7 +88,9 @@ def _tried(options: argparse.Namespace) -> int:
 
 
 def _run_pytest(plugin: object) -> int | pytest.ExitCode:
-    return pytest.main(["-q", "-W", "ignore", "-p", "no:cacheprovider", *TESTS], plugins=[plugin])
+    return pytest.main(
+        ["-q", "-W", "ignore", "-p", "no:cacheprovider", "-m", "", *TESTS], plugins=[Selection(), plugin]
+    )
 
 
 sys.exit(main())

@@ -2,7 +2,7 @@
 
 A process gives the functions of the module the code of the mutant, so that every name that refers to them has it, and
 runs the tests that execute the line until one fails: the tests that killed others of the file first, then the shorter
-ones. It ends without a failure when the tests, or ``BUDGET``, are used up; such a mutant has survived.
+ones. It ends without a failure when the tests, or the seconds of CPU for it, are used up; such a mutant has survived.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from tests.mutation.line_records import LineRecord
 from tests.mutation.mutants import Mutant
 from tests.mutation.subjects import ROOT
 
-#: The seconds of tests for a mutant, and the seconds of a test beyond ten times its usual ones.
-BUDGET, MOST_SECONDS = 60, 10
+#: The seconds that a test may take beyond ten times its usual ones.
+_MOST_SECONDS = 10
 #: Bytes of memory of a process.
 _MEMORY = 12 << 30
 _SURVIVED, _KILLED, _NOT_APPLIED = 0, 1, 2
@@ -57,8 +57,10 @@ class Trial:
 class Trials:
     """A plugin of pytest that collects the tests, and tries mutants in place of running them."""
 
-    def __init__(self, mutants: Sequence[Mutant], lines: LineRecord, show: Callable[[Trial], None]) -> None:
-        self.mutants, self.lines, self.show = mutants, lines, show
+    def __init__(
+        self, mutants: Sequence[Mutant], lines: LineRecord, budget: float, show: Callable[[Trial], None]
+    ) -> None:
+        self.mutants, self.lines, self.budget, self.show = mutants, lines, budget, show
         self.killers: dict[Path, Counter[str]] = defaultdict(Counter)
         self.has_failed = False
 
@@ -87,7 +89,7 @@ class Trials:
         began = time.monotonic()
         status, test = _forked(functools.partial(self._run, mutant, [items[test] for test in ordered]))
         seconds = time.monotonic() - began
-        if status == _NOT_APPLIED:
+        if status == _NOT_APPLIED or not test:
             return Trial(mutant, Outcome.NOT_APPLIED, "", seconds)
         if status == _SURVIVED:
             return Trial(mutant, Outcome.SURVIVED, "", seconds)
@@ -99,12 +101,11 @@ class Trials:
         if not _is_applied(mutant):
             return _NOT_APPLIED
         items[0].config.pluginmanager.unregister(name="terminalreporter")
-        began = time.monotonic()
         for item, following in zip(items, [*items[1:], None], strict=True):
-            if time.monotonic() - began > BUDGET:
+            if time.process_time() > self.budget:
                 break
             report(item.nodeid)
-            signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS + 10 * self.lines.seconds[item.nodeid])
+            signal.setitimer(signal.ITIMER_REAL, _MOST_SECONDS + 10 * self.lines.seconds[item.nodeid])
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
             if self.has_failed:
                 return _KILLED
