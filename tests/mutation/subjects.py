@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,14 +19,15 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
 }
 #: The tests that try mutants: quick ones and unit tests, all without Spark and PostgreSQL.
 TESTS = (
-    *(f"tests/unit/{folder}" for folder in ("timeline", "planner", "certificate", "catalog")),
+    *(f"tests/unit/{folder}" for folder in ("timeline", "planner", "certificate", "catalog", "html", "terminal")),
+    *(f"tests/unit/statements/{folder}" for folder in ("define", "maintain", "query", "show", "write")),
     "tests/unit/test_doctests.py",
     "tests/planner",
     "tests/golden",
 )
-#: The share that runs of tests of many cases, whatever the commit is, and of these folders. All cases of others run.
-SHARE, _MANY = 0, 40
-_SHARED = ("tests/unit/certificate/", "tests/unit/catalog/")
+#: Of tests of several cases, all cases of these run, and one share of the others, whatever the commit is.
+_WHOLE = ("tests/unit/timeline/", "tests/unit/test_doctests.py", "tests/planner/", "tests/golden/")
+SHARE = 0
 
 
 class Selection:
@@ -35,12 +35,10 @@ class Selection:
 
     def __init__(self) -> None:
         self._long: set[str] = set()
-        self._cases: Counter[str] = Counter()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         self._long = {item.nodeid for item in items if item.get_closest_marker("long")}
-        self._cases = Counter(map(_test_of, items))
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -50,13 +48,8 @@ class Selection:
     def _is_selected(self, item: pytest.Item) -> bool:
         if item.nodeid in self._long or item.get_closest_marker("spark") or "postgres" in item.nodeid:
             return False
-        if not item.get_closest_marker("long"):
-            return True
-        return self._cases[_test_of(item)] <= _MANY and not item.nodeid.startswith(_SHARED)
-
-
-def _test_of(item: pytest.Item) -> str:
-    return item.nodeid.partition("[")[0]
+        is_single = "[" not in item.nodeid or item.nodeid.startswith(_WHOLE)
+        return is_single or not item.get_closest_marker("long")
 
 
 def modules(subject: str) -> list[Path]:
