@@ -40,6 +40,8 @@ def between(start: str | None, end: str | None, now: SupportsInt, calendar: Cale
     >>> from rewriter.timeline.calendars import calendar_of
     >>> print(between("2015-01-01", "2015-02-01", 0, calendar_of("UTC")))
     [2015-01-01, 2015-02-01)
+    >>> print(between("2015-02-01", "2015-02-01", 0, calendar_of("UTC")))
+    ∅
     """
     low = MIN_INSTANT if start is None else resolve_bound(start, now, calendar)
     high = MAX_INSTANT if end is None else resolve_bound(end, now, calendar)

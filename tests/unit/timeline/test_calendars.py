@@ -150,6 +150,8 @@ def test_since_when_days_are_made_of_whole_hours() -> None:
     assert since("Asia/Kolkata", P.HOURLY) is None
     # Until 2010 clocks went back at one past midnight, into a day that was over.
     assert since("America/St_Johns", P.DAILY) == "2010-11-07T02:31"
+    # In 1919 clocks went from 23:30 to 0:30: a day began half an hour late.
+    assert since("America/Toronto", P.DAILY) == "1919-03-31T04:30"
     assert calendar_of("America/New_York").since(P.DAILY) == MIN_INSTANT
 
 

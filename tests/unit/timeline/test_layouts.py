@@ -187,6 +187,13 @@ def test_a_layout_must_name_its_period_exactly(period: UpdatePeriod, columns: li
     assert caught.value.hint
 
 
+@pytest.mark.parametrize(("pattern", "unknown"), [("yyyy-MM-dd-hh", "hh"), ("yyyy-M-d", "M"), ("yyyy-MM-dd0", "0")])
+def test_an_error_names_the_text_without_a_meaning(pattern: str, unknown: str) -> None:
+    with pytest.raises(AnalysisError, match="has no meaning in the time pattern") as caught:
+        TimeLayout.of(HOURLY, [("dt", pattern)])
+    assert caught.value.object == unknown
+
+
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: f"{layout.period.name}-{len(layout.parts)}")
 def test_layouts_survive_json(layout: TimeLayout) -> None:
     assert TimeLayout.from_json(json.loads(json.dumps(layout.to_json()))) == layout
