@@ -18,10 +18,13 @@ from clocks import DAY, Clock, moved_clock
 from rotation import share
 
 from rewriter.catalog import Catalog
+from rewriter.catalog.commit.refresh_claims import ClaimRequest
 from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.errors import Error
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.session import Session
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet
 
 WORLD = """
 CREATE CUBE v (n INT MEASURE SUM, at TIMESTAMP TIME);
@@ -55,6 +58,19 @@ def test_a_dead_writer_of_a_clock_that_was_ahead(folder: Path, duckdb: DuckDBEng
         assert session.catalog.abort_dead(3600.0) == 1
         with pytest.raises(Error, match="TRANSACTION_NOT_OPEN"):
             dead.commit([])
+
+
+def test_a_dead_refresh_of_a_clock_that_was_ahead(folder: Path, duckdb: DuckDBEngine, clock: Clock) -> None:
+    """Its claim keeps nothing from the next worker."""
+    with made(folder, duckdb) as session, closing(Catalog.open(folder)) as other:
+        table_id = session.catalog.snapshot().table("f_monthly").id
+        january = RangeSet.of_bounds([(0, 100)])
+        request = ClaimRequest(table_id, UpdatePeriod.MONTHLY, lambda claimed: january - claimed, 60.0)
+        clock.offset = 1800
+        assert other.begin_claiming(None, request)[1] == january
+        assert not session.catalog.begin_claiming(None, request)[1]
+        clock.offset = 0
+        assert session.catalog.begin_claiming(None, request)[1] == january
 
 
 def test_a_commit_of_a_clock_that_was_ahead_does_not_stop_vacuum(
