@@ -272,7 +272,7 @@ def disk_full(what: str, object: str | None = None) -> OperationalError:
         sqlstate="53100",
         object=object,
         hint="Free disk space (VACUUM removes files that are no longer read) and run the statement again: "
-        "none of its changes were kept.",
+        "it left nothing half done.",
     )
 
 

@@ -57,7 +57,8 @@ class CommitClock:
             return True
         if rule.by_partition_time:
             return slot is not None and self.watermark is not None and slot.end + rule.delay <= self.watermark
-        return (slot is None or slot.end <= self.now) and written_at + rule.delay <= self.now
+        # A time of the future is one of a clock that was set back.
+        return (slot is None or slot.end <= self.now) and abs(self.now - written_at) >= rule.delay
 
 
 class PartitionCommits:
@@ -229,7 +230,7 @@ def _table_watermark(
     )
     watermarks: dict[str, int | None] = dict(own)
     for stream, watermark, active_at in connection.execute(query):
-        silent = 0.0 if stream in own else now - active_at
+        silent = 0.0 if stream in own else abs(now - active_at)
         if rule.idle_timeout is None or silent * _MICROSECONDS <= rule.idle_timeout:
             watermarks[stream] = greatest(watermark, own.get(stream))
     known_marks = [mark for mark in watermarks.values() if mark is not None]

@@ -45,10 +45,7 @@ def claim(connection: sa.Connection, transaction_id: int, request: ClaimRequest)
     Aborts the transactions whose claims have expired. O(claims); the caller's transaction excludes other writers.
     """
     row, transaction = schema.refresh_claims, schema.transactions
-    is_expired = sa.exists().where(
-        row.c.transaction_id == transaction.c.transaction_id,
-        transaction.c.heartbeat_at < NOW - row.c.expiry_seconds,
-    )
+    is_expired = sa.exists().where(row.c.transaction_id == transaction.c.transaction_id, ~_is_alive())
     connection.execute(sa.update(transaction).where(transaction.c.state == "open", is_expired).values(state="aborted"))
     is_held = sa.exists().where(transaction.c.transaction_id == row.c.transaction_id, transaction.c.state == "open")
     connection.execute(sa.delete(row).where(~is_held))
@@ -76,7 +73,15 @@ def claimed_time(connection: sa.Connection, table_id: int, period: Period) -> Ra
             row.c.table_id == table_id,
             row.c.period == int(period),
             transaction.c.state == "open",
-            transaction.c.heartbeat_at >= NOW - row.c.expiry_seconds,
+            _is_alive(),
         )
     )
     return RangeSet.of_bounds((start, end) for start, end in connection.execute(query))
+
+
+def _is_alive() -> sa.ColumnElement[bool]:
+    """Tests whether a claim's transaction has reported lately. A heartbeat from the future is one of a clock that was
+    set back.
+    """
+    heartbeat_at, expiry = schema.transactions.c.heartbeat_at, schema.refresh_claims.c.expiry_seconds
+    return heartbeat_at.between(NOW - expiry, NOW + expiry)

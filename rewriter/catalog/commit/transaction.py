@@ -323,7 +323,7 @@ class Transaction:
 
 
 def abort_dead(connection: sa.Connection, timeout_seconds: float) -> int:
-    """Aborts the open transactions whose last heartbeat is older than the timeout, and returns their number."""
+    """Aborts the open transactions whose last heartbeat is farther away than the timeout, and returns their number."""
     return changed_rows(connection, _abort_silent(connection.dialect), timeout=timeout_seconds)
 
 
@@ -359,7 +359,9 @@ def _note(connection: sa.Connection, write: Mapping[str, int]) -> None:
 @once
 def _abort_silent() -> sa.Update:
     row = schema.transactions
-    silent = row.c.heartbeat_at < NOW - sa.bindparam("timeout", 0.0, sa.Double)
+    timeout = sa.bindparam("timeout", 0.0, sa.Double)
+    # A heartbeat from the future is one of a clock that was set back.
+    silent = sa.or_(row.c.heartbeat_at < NOW - timeout, row.c.heartbeat_at > NOW + timeout)
     return sa.update(row).where(row.c.state == "open", silent).values(state="aborted")
 
 

@@ -82,36 +82,49 @@ def restore(database: Database, warehouse: Path, lines: Iterable[str], *, adopt:
     _check_header(header, database, warehouse)
     if not adopt:
         _check_identity(header, warehouse, old_identity)
+    is_filled, count = False, 0
+    try:
+        with database.write() as connection:
+            check_empty(connection)
+            connection.execute(schema.counters.delete())
+            count = _fill(connection, remaining_lines)
+            _check_content(connection)
+            _set_sequences(connection)
+            record_new_identity(connection, warehouse, None if old_identity is None else old_identity.identity)
+            is_filled = True
+        apply_new_identity(database, warehouse)
+    except OperationalError as error:
+        if is_filled:  # Only the commit, or what follows it, has failed.
+            error.hint = "Run the command again: CATALOG_NOT_EMPTY then says that the whole dump is in the catalog."
+        raise
+    return count
+
+
+def _fill(connection: sa.Connection, lines: Iterator[str]) -> int:
+    """Inserts the rows of a dump, whose header was read, and returns their number. Raises INVALID_DUMP."""
     tables = {table.name: table for table in _tables()}
     columns = {name: list(table.columns) for name, table in tables.items()}
-    with database.write() as connection:
-        check_empty(connection)
-        connection.execute(schema.counters.delete())
-        count = 0
-        batch: list[dict[str, Any]] = []
-        last, ended = "", False
-        for number, line in enumerate(remaining_lines, start=2):
-            read = _read(line, number)
-            if ended or (isinstance(read, dict) and read != {"rows": count}):
-                raise _invalid(f"line {number} is not the end of {count} rows")
-            if isinstance(read, dict):
-                ended = True
-                continue
-            name, values = read[0], read[1:]
-            if not isinstance(name, str) or name not in tables or len(values) != len(columns[name]):
-                raise _invalid(f"line {number} is not a row of a table")
-            if name != last or len(batch) == _BATCH:
-                _insert(connection, tables.get(last), batch)
-                last, batch = name, []
-            batch.append({c.name: _decoded_value(v, c, number) for c, v in zip(columns[name], values, strict=True)})
-            count += 1
-        _insert(connection, tables.get(last), batch)
-        if not ended:
-            raise _invalid("it is truncated")
-        _check_content(connection)
-        _set_sequences(connection)
-        record_new_identity(connection, warehouse, None if old_identity is None else old_identity.identity)
-    apply_new_identity(database, warehouse)
+    count = 0
+    batch: list[dict[str, Any]] = []
+    last, ended = "", False
+    for number, line in enumerate(lines, start=2):
+        read = _read(line, number)
+        if ended or (isinstance(read, dict) and read != {"rows": count}):
+            raise _invalid(f"line {number} is not the end of {count} rows")
+        if isinstance(read, dict):
+            ended = True
+            continue
+        name, values = read[0], read[1:]
+        if not isinstance(name, str) or name not in tables or len(values) != len(columns[name]):
+            raise _invalid(f"line {number} is not a row of a table")
+        if name != last or len(batch) == _BATCH:
+            _insert(connection, tables.get(last), batch)
+            last, batch = name, []
+        batch.append({c.name: _decoded_value(v, c, number) for c, v in zip(columns[name], values, strict=True)})
+        count += 1
+    _insert(connection, tables.get(last), batch)
+    if not ended:
+        raise _invalid("it is truncated")
     return count
 
 

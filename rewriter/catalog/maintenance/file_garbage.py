@@ -167,12 +167,16 @@ def horizon(connection: sa.Connection, retained_seconds: float) -> int:
     """Returns the newest commit whose replaced files are no longer needed.
 
     It and all commits before it are older than the retention, and no open transaction and no lease needs a state before
-    it. Three statements.
+    it. A commit from the future, of a clock that was set back, is as old as the oldest commit after it. Five
+    statements.
     """
     transaction, lease, counter = schema.transactions.c, schema.leases.c, schema.counters.c
     newest = sa.select(counter.value).where(counter.name == "commit")
+    is_committed, is_recent = transaction.state == "committed", transaction.heartbeat_at > NOW - retained_seconds
+    newest_old = sa.select(sa.func.max(transaction.commit_seq)).where(is_committed, ~is_recent)
+    last_old = connection.execute(newest_old).scalar() or 0
     before_recent = sa.select(sa.func.min(transaction.commit_seq) - 1).where(
-        transaction.state == "committed", transaction.heartbeat_at > NOW - retained_seconds
+        is_committed, is_recent, sa.or_(transaction.heartbeat_at <= NOW, transaction.commit_seq > last_old)
     )
     writing = sa.select(sa.func.min(transaction.snapshot_seq)).where(transaction.state == "open")
     leased = sa.select(sa.func.min(lease.commit_seq)).where(lease.renewed_at > NOW - EXPIRY_SECONDS)

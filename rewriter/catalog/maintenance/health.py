@@ -42,7 +42,8 @@ def health_of(source: Path | str, warehouse: Path, silent_seconds: float) -> Cat
     """
     transaction, lease = schema.transactions.c, schema.leases.c
     is_open = transaction.state == "open"
-    is_dead = sa.and_(is_open, transaction.heartbeat_at < NOW - silent_seconds)
+    is_silent = ~transaction.heartbeat_at.between(NOW - silent_seconds, NOW + silent_seconds)
+    is_dead = sa.and_(is_open, is_silent)
     with closing(Database(source, warehouse=warehouse, create=False)) as database:
         with database.read() as connection:
             product, damage = _product(connection, source)

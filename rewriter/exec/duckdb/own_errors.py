@@ -91,6 +91,15 @@ def own_error(error: Exception, directory: str | None = None) -> Error:
     if is_disk_full(error):
         path = _QUOTED_PATH.search(text)
         return disk_full(f"The file {path[1]}", path[1]) if path else disk_full(disk_content(directory), directory)
+    if directory is not None and isinstance(error, OSError) and str(error.filename).startswith(directory):
+        return EngineError(
+            f"The file {error.filename} cannot be written: {error.strerror}.",
+            condition="FAILED_WRITE_FILE",
+            sqlstate="58030",
+            object=str(error.filename),
+            hint="Check the disk, and that this user can write to it, and run the statement again: it left nothing "
+            "half done.",
+        )
     line = (text.splitlines() or [type(error).__name__])[0]
     overflow = _OVERFLOW.match(line)
     if overflow:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -61,6 +62,17 @@ class FileTarget:
     def partition_directory(self, key: Key) -> str:
         """Returns the directory of a partition, as a path. Raises ``ValueError`` as ``level_names`` does."""
         return os.path.join(self.directory, *self.level_names(key))
+
+
+@contextmanager
+def named_in_errors(path: str) -> Iterator[None]:
+    """Names a file that the block writes in errors of the disk: Arrow's have no path."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), path) from error
 
 
 class PartitionSink(Protocol):

@@ -7,6 +7,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.formats.registry import format_named
+from rewriter.exec.sinks.file_target import named_in_errors
 from rewriter.exec.sinks.held_rows import HeldRows
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class OpenFile:
             return
         if self._writer is None:
             self._open(table.schema)
-        self._writer.write_table(table)
+        with named_in_errors(self._path):
+            self._writer.write_table(table)
         self._rows += table.num_rows
         if self._target.target_bytes is not None and os.path.getsize(self._path) >= self._target.target_bytes:
             self._finish()
@@ -56,7 +58,8 @@ class OpenFile:
 
     def discard(self) -> None:
         if self._writer is not None:
-            self._writer.close()
+            with named_in_errors(self._path):
+                self._writer.close()
         self._writer = None
 
     def _open(self, schema: pa.Schema) -> None:
@@ -64,11 +67,13 @@ class OpenFile:
         os.makedirs(folder, exist_ok=True)
         format = format_named(self._target.format)
         self._path = os.path.join(folder, f"part-{uuid.uuid4().hex}{format.file_ending(self._target.options)}")
-        self._writer = format.open(self._path, schema, self._target.options)
+        with named_in_errors(self._path):
+            self._writer = format.open(self._path, schema, self._target.options)
 
     def _finish(self) -> None:
         if self._writer is None:
             return
-        self._writer.close()
+        with named_in_errors(self._path):
+            self._writer.close()
         self.written.append((self._path, self.key, self._rows, os.path.getsize(self._path), None))
         self._writer, self._rows = None, 0

@@ -14,6 +14,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.formats.parquet import WRITER as PARQUET
+from rewriter.exec.sinks.file_target import named_in_errors
 from rewriter.exec.sinks.held_rows import HeldRows
 from rewriter.exec.sinks.partition_rows import check_years
 
@@ -85,7 +86,8 @@ class PackedSink:
         """Finishes the open file."""
         self._flush()
         if self._writer is not None:
-            self._writer.close()
+            with named_in_errors(self._path):
+                self._writer.close()
             self._writer = None
             file_bytes = os.path.getsize(self._path)
             sizes = _shares(file_bytes, [part.rows for part in self._parts.values()])
@@ -99,7 +101,8 @@ class PackedSink:
     def discard(self) -> None:
         """Closes the open file after a failure. It is not listed as written."""
         if self._writer is not None:
-            self._writer.close()
+            with named_in_errors(self._path):
+                self._writer.close()
         self._writer = None
 
     def _finish_partition(self) -> None:
@@ -126,7 +129,8 @@ class PackedSink:
         self._batch_keys = []
         if self._writer is None:
             self._open(table.schema)
-        self._writer.write_table(table)
+        with named_in_errors(self._path):
+            self._writer.write_table(table)
         self._row_groups += 1
         for part in self._batch_parts:
             part.end = self._row_groups
@@ -135,7 +139,8 @@ class PackedSink:
     def _open(self, schema: pa.Schema) -> None:
         os.makedirs(self._target.directory, exist_ok=True)
         self._path = os.path.join(self._target.directory, f"part-{uuid.uuid4().hex}.parquet")
-        self._writer = PARQUET.open(self._path, schema, {})
+        with named_in_errors(self._path):
+            self._writer = PARQUET.open(self._path, schema, {})
 
 
 def _repeated(texts: Sequence[str | None], counts: Sequence[int], type_: pa.DataType) -> pa.Array:

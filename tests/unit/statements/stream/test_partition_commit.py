@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from clocks import DAY, moved_clock
 
 import rewriter
 from rewriter.catalog import Catalog
@@ -190,6 +191,28 @@ def test_process_time_waits_for_quiet(tmp_path: Path) -> None:
     time.sleep(1.1)
     warehouse.run()
     assert warehouse.open() == []
+
+
+def test_process_time_of_a_clock_that_was_set_back(tmp_path: Path) -> None:
+    """Rows from the future are no reason to wait until the clock is there again."""
+    with moved_clock() as clock:
+        warehouse = Warehouse(tmp_path, trigger="process time", delay="1 hour")
+        clock.offset = 5 * DAY
+        warehouse.load("01-00")
+        clock.offset = 0
+        warehouse.run()
+        assert warehouse.open() == []
+
+
+def test_a_stream_of_a_clock_that_was_set_back_is_idle(tmp_path: Path) -> None:
+    with moved_clock() as clock:
+        warehouse = Warehouse(tmp_path, trigger="partition time", idle_timeout="1 hour")
+        warehouse.fact()
+        clock.offset = 5 * DAY
+        warehouse.load("01-00", stream="idle")
+        clock.offset = 0
+        warehouse.load("01-05", stream="busy")
+        assert warehouse.open() == ["01-05"]
 
 
 def test_process_time_waits_for_the_end_of_the_period(tmp_path: Path) -> None:
