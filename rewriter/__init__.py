@@ -54,7 +54,7 @@ if _TYPE_CHECKING:
     )
     from rewriter.timeline.kinds.registry import register_timeline
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 
 #: The modules of the public names, apart from the names of ``rewriter.dbapi``. A name loads its module when it is first
