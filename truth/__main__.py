@@ -50,8 +50,11 @@ def main() -> None:
     environments = arguments.environments.resolve()
     asked = [tool for tool in tools() if tool.name in arguments.tools]
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        made = pool.map(lambda tool: columns_of(tool, environments, arguments.scenarios, arguments.product), asked)
-        columns = [column for columns in made for column in columns]
+        # The slow tools are the last of the table: they start first.
+        made = pool.map(
+            lambda tool: columns_of(tool, environments, arguments.scenarios, arguments.product), asked[::-1]
+        )
+        columns = [column for columns in list(made)[::-1] for column in columns]
     for column in columns:
         print(f"{column.name} {column.version}: {dict(column.counts(SCENARIOS))}", file=sys.stderr)
     chosen = [scenario for scenario in SCENARIOS if not arguments.scenarios or scenario.name in arguments.scenarios]
