@@ -211,7 +211,7 @@ class RefreshableView(IncrementalView):
     """A materialized view by day that a job makes again as a whole."""
 
     column = "ClickHouse (chdb), refreshable materialized view"
-    page = "https://clickhouse.com/docs/materialized-view/refreshable-materialized-view"
+    page = "https://clickhouse.com/docs/concepts/features/materialized-views/refreshable-materialized-view"
 
     def create(self) -> None:
         self.sql(EVENTS.format(projection="", number=self.number))

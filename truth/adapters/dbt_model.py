@@ -157,6 +157,7 @@ class TableModel(Adapter):
             # A hook of the end of a run is a transaction of its own.
             statements = [text for text in loading_statements(written, self.columns) if text not in ("BEGIN", "COMMIT")]
             arguments += ["--vars", json.dumps({"written": "; ".join(statements)})]
+            self.trace.add("on-run-end, when the models have been computed: {{ var('written') }}")
         self.trace.add(f"dbt {' '.join(arguments)}")
         places = ["--project-dir", str(self.folder), "--profiles-dir", str(self.folder)]
         options = ["--quiet", "--log-path", str(self.folder / "logs"), "--log-level-file", "none"]

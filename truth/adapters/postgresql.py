@@ -72,7 +72,7 @@ class MaterializedView(Adapter):
 
     def create(self) -> None:
         """Creates the rollup, which is empty."""
-        self.sql(f"CREATE MATERIALIZED VIEW days AS {days_query(self.scenario.zone, self.columns)}")
+        self.sql(f"CREATE MATERIALIZED VIEW days AS {days_query(self.scenario.zone, self.columns)}\nWITH NO DATA")
 
     def refresh(self, now: str) -> None:
         """Brings the rollup up to date."""

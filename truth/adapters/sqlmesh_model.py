@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 from sqlmesh import Context
 from sqlmesh.core.config import Config, DuckDBConnectionConfig, GatewayConfig, ModelDefaultsConfig
 from sqlmesh.core.console import NoopConsole, set_console
@@ -19,6 +20,7 @@ from truth.adapters.sql import (
     altering_statement,
     by_hand,
     creating_statements,
+    day_of,
     loading_statements,
 )
 from truth.model import (
@@ -42,7 +44,7 @@ from truth.model import (
 )
 
 MODEL = """MODEL (name shop.days, kind {kind}, start '{start}', cron '@daily');
-SELECT CAST(ts AS DATE) AS day, {item}, {measures}
+SELECT {day} AS day, {item}, {measures}
 FROM shop.events {range_}GROUP BY 1, 2
 """
 
@@ -63,9 +65,10 @@ class Incremental(Adapter):
 
     column = "SQLMesh, INCREMENTAL_BY_TIME_RANGE"
     page = "https://sqlmesh.readthedocs.io/en/stable/concepts/models/model_kinds/"
-    refusals = (SQLMeshError,)
+    refusals = (SQLMeshError, duckdb.Error)
     kind = "INCREMENTAL_BY_TIME_RANGE (time_column day)"
     range_ = "WHERE ts BETWEEN @start_ts AND @end_ts "
+    intervals = True
 
     def __init__(self, folder: Path, scenario: Scenario, trace: Trace) -> None:
         super().__init__(folder, scenario, trace)
@@ -76,7 +79,7 @@ class Incremental(Adapter):
         set_console(self.console)
         self._define()
         self.context = self._open()
-        self.changed, self.planned = True, False
+        self.changed = True
         self.sql("CREATE SCHEMA shop")
         for statement in creating_statements(scenario, "shop."):
             self.sql(statement)
@@ -84,7 +87,14 @@ class Incremental(Adapter):
     def _define(self) -> None:
         start = min(step.start for step in self.scenario.steps if isinstance(step, Load))[:10]
         item = self.columns.named_item
-        text = MODEL.format(kind=self.kind, range_=self.range_, start=start, item=item, measures=DAY_MEASURES)
+        text = MODEL.format(
+            kind=self.kind,
+            range_=self.range_,
+            start=start,
+            day=day_of("ts", self.scenario.zone),
+            item=item,
+            measures=DAY_MEASURES,
+        )
         (self.folder / "models" / "days.sql").write_text(text)
         self.trace.add(text)
 
@@ -110,7 +120,7 @@ class Incremental(Adapter):
             case Refresh():
                 self._refresh(step.now)
             case RefreshBeside():
-                self.console.write = lambda: self._deliver(step.written)
+                self.console.write = lambda: self._deliver(step.written, "when the model has been computed")
                 self._refresh(step.now)
             case Widen() | AddColumn():
                 self.sql(altering_statement(step, "shop."))
@@ -129,7 +139,9 @@ class Incremental(Adapter):
             case LoseFiles():
                 raise NotExpressibleError("all tables are in one database file")
 
-    def _deliver(self, step: Delivery) -> None:
+    def _deliver(self, step: Delivery, moment: str | None = None) -> None:
+        if moment:
+            self.trace.add(f"-- {moment}, before the run ends:")
         for statement in loading_statements(step, self.columns, "shop."):
             self.sql(statement)
 
@@ -137,16 +149,16 @@ class Incremental(Adapter):
         if self.changed:
             self.trace.add(f"sqlmesh plan --auto-apply, execution_time={now}")
             self.context.plan(auto_apply=True, no_prompts=True, execution_time=now)
-            self.changed, self.planned = False, True
+            self.changed = False
         else:
             self.trace.add(f"sqlmesh run, execution_time={now}")
             self.context.run(execution_time=now)
 
     def ask(self, question: Question) -> list[Row]:
-        if self.scenario.zone != "UTC":
+        if self.scenario.zone != "UTC" and self.intervals:
             raise NotExpressibleError("intervals of a daily model are days of UTC")
-        if not self.planned:
-            raise NotExpressibleError("the model's view is made by the first plan")
+        if self.scenario.undelivered and not self.intervals:
+            raise NotExpressibleError("a table has no record of which hours were loaded")
         return tidy(self.sql(by_hand(question, self.scenario, self.columns, "shop.")), question.by)
 
     def close(self) -> None:
@@ -168,6 +180,7 @@ class FullModel(Incremental):
     page = "https://sqlmesh.readthedocs.io/en/stable/concepts/models/model_kinds/"
     kind = "FULL"
     range_ = ""
+    intervals = False
 
 
 ADAPTERS = (Incremental, Lookback, FullModel)
