@@ -31,13 +31,13 @@ def tools() -> tuple[Tool, ...]:
     )
 
 
-def interpreter(tool: Tool, folder: Path) -> Path:
+def interpreter(tool: Tool, folder: Path, product: Path) -> Path:
     """Returns the Python of a tool's environment. Makes the environment if it is not there, which downloads.
 
-    A tool without requirements runs in the environment of this process.
+    A tool without requirements runs by ``product``.
     """
     if not tool.requirements:
-        return Path(sys.executable)
+        return product
     made = folder / tool.name
     python = made / "bin" / "python"
     stamp = made / "requirements.txt"
@@ -51,10 +51,10 @@ def interpreter(tool: Tool, folder: Path) -> Path:
 
 
 def version(tool: Tool, python: Path) -> str:
-    """Returns the installed version of a tool."""
+    """Returns the package that a tool's version is that of, and its installed version."""
     code = f"from importlib.metadata import version; print(version({tool.version_of!r}))"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    return f"{tool.version_of} {done.stdout.strip()}"
 
 
 def environment(folder: Path) -> dict[str, str]:

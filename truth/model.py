@@ -11,9 +11,10 @@ from typing import Literal
 NO_REPORT = "no report known"
 
 #: A period of time in the result, an attribute, or nothing: one row over the whole range.
-Grouping = Literal["hour", "day", "week", "month", "item"]
-#: COUNT(*), COUNT(amount), SUM(amount), AVG(amount), MIN(amount), MAX(amount), and the number of distinct users.
-Measure = Literal["events", "counted", "amount", "average", "least", "most", "users"]
+Grouping = Literal["hour", "day", "week", "month", "item", "amount"]
+#: COUNT(*), COUNT(amount), SUM(amount), AVG(amount), MIN(amount), MAX(amount), and the numbers of distinct users and
+#: of distinct amounts.
+Measure = Literal["events", "counted", "amount", "average", "least", "most", "users", "amounts"]
 Value = str | int | float | None
 Row = tuple[Value, ...]
 
@@ -55,10 +56,29 @@ class Reload:
 
 
 @dataclass(frozen=True)
+class Batch:
+    """A stream delivers its batch ``number``, with events of a range that was delivered before.
+
+    A stream that starts again may deliver a batch again, with the same events. They happened once.
+    """
+
+    number: int
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True)
 class Refresh:
     """The tool's rollups are brought up to date by its scheduled job, which runs at ``now``."""
 
     now: str
+
+
+@dataclass(frozen=True)
+class RefreshBeside:
+    """The job of ``Refresh`` starts at ``now`` and reads the events; then ``written`` is delivered; then it ends."""
+
+    now: str
+    written: Late | Reload
 
 
 @dataclass(frozen=True)
@@ -81,7 +101,24 @@ class LoseFiles:
     day: str
 
 
-Step = Load | Late | Reload | Refresh | Retain | Restart | LoseFiles
+@dataclass(frozen=True)
+class Widen:
+    """The type of the events' ``amount``, which was REAL (32 bits) from the start, becomes DOUBLE."""
+
+
+@dataclass(frozen=True)
+class Rename:
+    """The events' column ``item`` is called ``product`` from now on."""
+
+
+@dataclass(frozen=True)
+class AddColumn:
+    """The events get a further column, ``channel``: NULL in older events, and ``web`` in later ones."""
+
+
+Delivery = Load | Late | Reload | Batch
+ColumnChange = Widen | Rename | AddColumn
+Step = Delivery | Refresh | RefreshBeside | Retain | Restart | LoseFiles | ColumnChange
 
 
 @dataclass(frozen=True)
@@ -100,7 +137,8 @@ class Scenario:
     """A fault that was reported, as steps and a question.
 
     ``right`` has the rows of the right answer, in the order of their first value: the group, if there is one, then
-    the measures. A group is a text: ``2024-03-01 05:00``, ``2024-03-01``, the Monday of a week, ``2024-03``, an item.
+    the measures. A group is a text: ``2024-03-01 05:00``, ``2024-03-01``, the Monday of a week, ``2024-03``, an item;
+    or an amount, where NaN is the largest.
     ``derivation`` says how a person computes them. ``undelivered`` are events that happened and that no step
     delivers; the right answer counts them.
     """
@@ -116,13 +154,29 @@ class Scenario:
     zone: str = "UTC"
     undelivered: tuple[Event, ...] = ()
 
+    @property
+    def starts_narrow(self) -> bool:
+        """Returns whether ``amount`` is REAL at first."""
+        return any(isinstance(step, Widen) for step in self.steps)
+
+    @property
+    def has_stream(self) -> bool:
+        """Returns whether a stream delivers events."""
+        return any(isinstance(step, Batch) for step in self.steps)
+
 
 def happened(scenario: Scenario) -> tuple[Event, ...]:
     """Returns the events that are true at the end: all deliveries, a later one in place of the one that it replaces."""
     events: list[Event] = list(scenario.undelivered)
+    batches: set[int] = set()
     for step in scenario.steps:
-        if isinstance(step, Reload):
-            events = [event for event in events if not step.start <= event.at < step.end]
-        if isinstance(step, (Load, Late, Reload)):
-            events.extend(step.events)
+        delivery = step.written if isinstance(step, RefreshBeside) else step
+        if isinstance(delivery, Reload):
+            events = [event for event in events if not delivery.start <= event.at < delivery.end]
+        if isinstance(delivery, Batch):
+            if delivery.number in batches:
+                continue
+            batches.add(delivery.number)
+        if isinstance(delivery, Delivery):
+            events.extend(delivery.events)
     return tuple(events)

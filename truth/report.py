@@ -49,7 +49,7 @@ def markdown(scenarios: Sequence[Scenario], columns: Sequence[Column]) -> str:
     lines = [
         "# Results",
         "",
-        "| column | version | " + " | ".join(MARKS) + " |",
+        "| column | package | " + " | ".join(MARKS) + " |",
         "| --- | --- |" + " ---: |" * len(MARKS),
     ]
     for column in columns:

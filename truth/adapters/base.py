@@ -13,7 +13,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
 
-from truth.model import Event, Grouping, Question, Row, Scenario, Step, Value
+from truth.model import Grouping, Question, Row, Scenario, Step, Value
+
+#: What the events of a rollup by day and item cannot tell.
+FINE_GROUPS: tuple[Grouping, ...] = ("hour", "amount")
 
 
 class NotExpressibleError(Exception):
@@ -102,9 +105,11 @@ def serve(adapters: Iterable[type[Adapter]]) -> None:
 
 
 def group_text(value: Any, by: Grouping | None) -> Value:
-    """Returns a group as the scenarios write it. ``value`` is a text, a date, or a time on the clocks of the zone."""
+    """Returns a group as the scenarios write it. ``value`` is of the group's type; a time is on the zone's clocks."""
     if value is None or by is None or by == "item":
         return None if value is None else str(value)
+    if by == "amount":
+        return float(value)
     text = value.isoformat(sep=" ") if isinstance(value, datetime) else str(value).replace("T", " ")
     return text[: {"hour": 16, "day": 10, "week": 10, "month": 7}[by]]
 
@@ -119,10 +124,12 @@ def plain(value: Any) -> Value:
 
 
 def tidy(rows: Iterable[Sequence[Any]], by: Grouping | None) -> list[Row]:
-    """Returns rows of a tool, ordered by their group, with NULL first."""
+    """Returns rows of a tool, ordered by their group, with NULL first and NaN last."""
     if by is None:
         return [tuple(map(plain, row)) for row in rows]
     made: list[Row] = [(group_text(row[0], by), *map(plain, row[1:])) for row in rows]
+    if by == "amount":
+        return sorted(made, key=lambda row: (row[0] is not None, row[0] != row[0], row[0]))
     return sorted(made, key=lambda row: (row[0] is not None, str(row[0])))
 
 
@@ -131,19 +138,6 @@ def whole_days(question: Question) -> bool:
     return question.start[11:19] == question.end[11:19] == "00:00:00"
 
 
-def values_sql(events: Iterable[Event], time_type: str = "TIMESTAMP") -> str:
-    """Returns events as rows of VALUES. The texts are those of the scenarios, which hold no quotes."""
-    return ", ".join(
-        f"({event.id}, {time_type} '{event.at}', {text_sql(event.item)}, {event.user}, {number_sql(event.amount)})"
-        for event in events
-    )
-
-
-def text_sql(value: str | None) -> str:
-    """Returns a literal of a text."""
-    return "NULL" if value is None else f"'{value}'"
-
-
-def number_sql(value: float | None) -> str:
-    """Returns a DOUBLE literal, NaN and -0.0 included."""
-    return "NULL" if value is None else f"CAST('{value!r}' AS DOUBLE PRECISION)"
+def needs_events(question: Question) -> bool:
+    """Returns whether a rollup by day and item, which counts and adds up, cannot have the result."""
+    return question.by in FINE_GROUPS or not {"users", "amounts"}.isdisjoint(question.measures)

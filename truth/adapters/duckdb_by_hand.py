@@ -7,8 +7,34 @@ from pathlib import Path
 import duckdb
 
 from truth.adapters.base import Adapter, NotExpressibleError, Trace, serve, tidy
-from truth.adapters.sql import by_hand, day_of, days_query, loading_statements, over_events
-from truth.model import Late, Load, LoseFiles, Question, Refresh, Reload, Restart, Retain, Row, Scenario, Step
+from truth.adapters.sql import (
+    Columns,
+    altering_statement,
+    by_hand,
+    creating_statements,
+    day_of,
+    days_query,
+    loading_statements,
+    over_events,
+)
+from truth.model import (
+    AddColumn,
+    Batch,
+    Late,
+    Load,
+    LoseFiles,
+    Question,
+    Refresh,
+    RefreshBeside,
+    Reload,
+    Rename,
+    Restart,
+    Retain,
+    Row,
+    Scenario,
+    Step,
+    Widen,
+)
 
 
 class EventsOnly(Adapter):
@@ -21,7 +47,9 @@ class EventsOnly(Adapter):
     def __init__(self, folder: Path, scenario: Scenario, trace: Trace) -> None:
         super().__init__(folder, scenario, trace)
         self.connection = duckdb.connect(str(folder / "db.duckdb"))
-        self.sql("CREATE TABLE events (id BIGINT, ts TIMESTAMP, item VARCHAR, user_id BIGINT, amount DOUBLE)")
+        self.columns = Columns()
+        for statement in creating_statements(scenario):
+            self.sql(statement)
 
     def sql(self, text: str) -> list[Row]:
         """Runs a statement and returns its rows."""
@@ -30,16 +58,22 @@ class EventsOnly(Adapter):
 
     def run(self, step: Step) -> None:
         match step:
-            case Load() | Late():
-                for statement in loading_statements(step):
+            case Load() | Late() | Reload() | Batch():
+                for statement in loading_statements(step, self.columns):
                     self.sql(statement)
-            case Reload():
-                self.sql("BEGIN")
-                for statement in loading_statements(step):
-                    self.sql(statement)
-                self.sql("COMMIT")
             case Refresh():
                 self.refresh()
+            case RefreshBeside():
+                self.sql("BEGIN")
+                self.refresh()
+                with self.connection.cursor() as other:
+                    for statement in loading_statements(step.written, self.columns):
+                        self.trace.add(f"-- by another connection: {statement}")
+                        other.execute(statement)
+                self.sql("COMMIT")
+            case Widen() | Rename() | AddColumn():
+                self.sql(altering_statement(step))
+                self.columns = self.columns.after(step)
             case Retain():
                 self.sql(f"DELETE FROM events WHERE ts < TIMESTAMP '{step.now}' - INTERVAL {step.days} DAY")
             case Restart():
@@ -54,7 +88,7 @@ class EventsOnly(Adapter):
     def ask(self, question: Question) -> list[Row]:
         if self.scenario.undelivered:
             raise NotExpressibleError("a table has no record of which hours were loaded")
-        return tidy(self.sql(over_events(question)), question.by)
+        return tidy(self.sql(over_events(question, self.columns)), question.by)
 
     def close(self) -> None:
         self.connection.close()
@@ -67,12 +101,12 @@ class Rebuilt(EventsOnly):
     page = "https://duckdb.org/docs/stable/sql/statements/create_table"
 
     def refresh(self) -> None:
-        self.sql(f"CREATE OR REPLACE TABLE days AS {days_query(self.scenario.zone)}")
+        self.sql(f"CREATE OR REPLACE TABLE days AS {days_query(self.scenario.zone, self.columns)}")
 
     def ask(self, question: Question) -> list[Row]:
         if self.scenario.undelivered:
             raise NotExpressibleError("a table has no record of which hours were loaded")
-        return tidy(self.sql(by_hand(question, self.scenario)), question.by)
+        return tidy(self.sql(by_hand(question, self.scenario, self.columns)), question.by)
 
 
 class Appended(Rebuilt):
@@ -83,11 +117,11 @@ class Appended(Rebuilt):
 
     def __init__(self, folder: Path, scenario: Scenario, trace: Trace) -> None:
         super().__init__(folder, scenario, trace)
-        self.sql(f"CREATE TABLE days AS {days_query(scenario.zone, 'WHERE false')}")
+        self.sql(f"CREATE TABLE days AS {days_query(scenario.zone, self.columns, 'WHERE false')}")
 
     def refresh(self) -> None:
         after = f"WHERE {day_of('ts', self.scenario.zone)} > (SELECT COALESCE(MAX(day), DATE '1970-01-01') FROM days)"
-        self.sql(f"INSERT INTO days {days_query(self.scenario.zone, after)}")
+        self.sql(f"INSERT INTO days {days_query(self.scenario.zone, self.columns, after)}")
 
 
 ADAPTERS = (EventsOnly, Rebuilt, Appended)

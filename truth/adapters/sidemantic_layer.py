@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,8 +12,25 @@ from sidemantic import Dimension, Metric, Model, SemanticLayer
 from sidemantic.core.pre_aggregation import PreAggregation, RefreshKey
 
 from truth.adapters.base import Adapter, NotExpressibleError, Trace, serve, tidy
-from truth.adapters.sql import loading_statements
-from truth.model import Late, Load, LoseFiles, Question, Refresh, Reload, Restart, Retain, Row, Scenario, Step
+from truth.adapters.sql import Columns, altering_statement, creating_statements, loading_statements
+from truth.model import (
+    AddColumn,
+    Batch,
+    Late,
+    Load,
+    LoseFiles,
+    Question,
+    Refresh,
+    RefreshBeside,
+    Reload,
+    Rename,
+    Restart,
+    Retain,
+    Row,
+    Scenario,
+    Step,
+    Widen,
+)
 
 METRICS = {
     "events": Metric(name="events", agg="count"),
@@ -21,7 +40,24 @@ METRICS = {
     "least": Metric(name="least", agg="min", sql="amount"),
     "most": Metric(name="most", agg="max", sql="amount"),
     "users": Metric(name="users", agg="count_distinct", sql="user_id"),
+    "amounts": Metric(name="amounts", agg="count_distinct", sql="amount"),
 }
+
+
+@dataclass
+class Interrupted:
+    """The connection of a refresh. ``write`` is called after the first statement that reads the events."""
+
+    connection: Any
+    write: Callable[[], None] | None
+
+    def execute(self, text: str) -> Any:
+        """Runs a statement of the refresh."""
+        result = self.connection.execute(text)
+        if self.write and "FROM events" in text:
+            write, self.write = self.write, None
+            write()
+        return result
 
 
 class Full(Adapter):
@@ -35,15 +71,17 @@ class Full(Adapter):
 
     def __init__(self, folder: Path, scenario: Scenario, trace: Trace) -> None:
         super().__init__(folder, scenario, trace)
+        self.columns = Columns()
         self.layer = self._open()
-        self.sql("CREATE TABLE events (id BIGINT, ts TIMESTAMP, item TEXT, user_id BIGINT, amount DOUBLE)")
+        for statement in creating_statements(scenario):
+            self.sql(statement)
 
     def _open(self) -> SemanticLayer:
         layer = SemanticLayer(connection=f"duckdb:///{self.folder / 'db.duckdb'}", use_preaggregations=True)
         key = RefreshKey(incremental=True, update_window=self.window) if self.mode == "incremental" else None
         rollup = PreAggregation(
             name="daily",
-            measures=[name for name in METRICS if name != "users"],
+            measures=[name for name in METRICS if name not in ("users", "amounts")],
             dimensions=["item"],
             time_dimension="ts",
             granularity="day",
@@ -54,7 +92,8 @@ class Full(Adapter):
             table="events",
             primary_key="id",
             dimensions=[
-                Dimension(name="item", type="categorical", sql="item"),
+                Dimension(name="item", type="categorical", sql=self.columns.item),
+                Dimension(name="price", type="numeric", sql="amount"),
                 Dimension(name="ts", type="time", granularity="second", sql="ts"),
             ],
             metrics=list(METRICS.values()),
@@ -72,11 +111,21 @@ class Full(Adapter):
 
     def run(self, step: Step) -> None:
         match step:
-            case Load() | Late() | Reload():
-                for statement in loading_statements(step):
+            case Load() | Late() | Reload() | Batch():
+                for statement in loading_statements(step, self.columns):
                     self.sql(statement)
             case Refresh():
-                self._refresh()
+                self._refresh(self.layer.adapter)
+            case RefreshBeside():
+                self._refresh(Interrupted(self.layer.adapter, lambda: self._write(step.written)))
+            case Widen() | AddColumn():
+                self.sql(altering_statement(step))
+                self.columns = self.columns.after(step)
+            case Rename():
+                self.sql(altering_statement(step))
+                self.columns = self.columns.after(step)
+                self.layer.adapter.close()
+                self.layer = self._open()
             case Retain():
                 self.sql(f"DELETE FROM events WHERE ts < TIMESTAMP '{step.now}' - INTERVAL {step.days} DAY")
             case Restart():
@@ -85,12 +134,18 @@ class Full(Adapter):
             case LoseFiles():
                 raise NotExpressibleError("all tables are in one database file")
 
-    def _refresh(self) -> None:
+    def _write(self, written: Late | Reload) -> None:
+        with self.layer.adapter.raw_connection.cursor() as other:
+            for statement in loading_statements(written, self.columns):
+                self.trace.add(f"-- by another connection, before the next statement of the refresh: {statement}")
+                other.execute(statement)
+
+    def _refresh(self, connection: Any) -> None:
         since = "ts >= {WATERMARK}" if self.mode == "incremental" else None
         for rollup in self.model.pre_aggregations:
             self.trace.add(f"pre-aggregation {rollup.name}: refresh(mode={self.mode!r})")
             rollup.refresh(
-                connection=self.layer.adapter,
+                connection=connection,
                 source_sql=rollup.generate_materialization_sql(self.model, since),
                 table_name=rollup.get_table_name(self.model.name),
                 mode=self.mode,
@@ -104,7 +159,8 @@ class Full(Adapter):
             raise NotExpressibleError("a table has no record of which hours were loaded")
         if question.zone != "UTC" and question.by is not None:
             raise NotExpressibleError("a granularity has no zone")
-        grouped = [] if question.by is None else ["sales.item" if question.by == "item" else f"sales.ts__{question.by}"]
+        names = {"item": "sales.item", "amount": "sales.price"}
+        grouped = [] if question.by is None else [names.get(question.by, f"sales.ts__{question.by}")]
         asked: dict[str, Any] = {
             "metrics": [f"sales.{name}" for name in question.measures],
             "dimensions": grouped,

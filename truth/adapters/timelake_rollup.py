@@ -8,9 +8,27 @@ from pathlib import Path
 import pyarrow as pa
 import timelake
 
-from truth.adapters.base import Adapter, NotExpressibleError, Trace, serve, tidy, whole_days
+from truth.adapters.base import Adapter, NotExpressibleError, Trace, needs_events, serve, tidy, whole_days
 from truth.adapters.sql import OVER_EVENTS
-from truth.model import Event, Late, Load, LoseFiles, Question, Refresh, Reload, Restart, Retain, Row, Scenario, Step
+from truth.model import (
+    AddColumn,
+    Batch,
+    Event,
+    Late,
+    Load,
+    LoseFiles,
+    Question,
+    Refresh,
+    RefreshBeside,
+    Reload,
+    Rename,
+    Restart,
+    Retain,
+    Row,
+    Scenario,
+    Step,
+    Widen,
+)
 
 SCHEMA = pa.schema(
     [
@@ -69,6 +87,12 @@ class Rollup(Adapter):
                         "no statement deletes rows; a row is replaced by one of the same key and time"
                     )
                 self._append(step.events)
+            case Batch():
+                self._append(step.events, f"batch-{step.number}")
+            case RefreshBeside():
+                raise NotExpressibleError("maintain() is one call: nothing can be written at a certain moment of it")
+            case Widen() | Rename() | AddColumn():
+                raise NotExpressibleError("no call or statement changes the columns of a table")
             case Refresh():
                 if not self.made:
                     self.sql(ROLLUP)
@@ -85,12 +109,12 @@ class Rollup(Adapter):
                     self.trace.add(f"rm {file}")
                     file.unlink()
 
-    def _append(self, events: tuple[Event, ...]) -> None:
+    def _append(self, events: tuple[Event, ...], batch_id: str | None = None) -> None:
         if events:
             rows = [(e.id, datetime.fromisoformat(e.at).replace(tzinfo=UTC), e.item, e.user, e.amount) for e in events]
-            self.trace.add(f"append({rows})")
+            self.trace.add(f"append({rows}{f', batch_id={batch_id!r}' if batch_id else ''})")
             table = pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], schema=SCHEMA)
-            self.lake.table("shop.events").append(table)
+            self.lake.table("shop.events").append(table, batch_id=batch_id)
 
     def ask(self, question: Question) -> list[Row]:
         if self.scenario.undelivered:
@@ -99,20 +123,20 @@ class Rollup(Adapter):
             raise NotExpressibleError("time_bucket of a rollup has a fixed width, and no zone")
         where = f"ts >= TIMESTAMP '{question.start}' AND ts < TIMESTAMP '{question.end}'"
         table, time, measures = f"shop.events WHERE {where}", "ts", OVER_EVENTS
-        if whole_days(question) and question.by != "hour" and "users" not in question.measures:
+        if whole_days(question) and not needs_events(question):
             selected = f"SELECT item, time_bucket(INTERVAL '1 day', ts) AS bucket, {STORED}"
             buckets = f"{selected}\nFROM {table} GROUP BY item, bucket"
             table, time, measures = f"({buckets}) AS buckets", "bucket", OVER_BUCKETS
         chosen = ", ".join(f"{measures[name]} AS {name}" for name in question.measures)
         if question.by is None:
             return tidy(self.sql(f"SELECT {chosen} FROM {table}"), None)
-        key = "item" if question.by == "item" else f"date_trunc('{question.by}', {time})"
+        key = question.by if question.by in ("item", "amount") else f"date_trunc('{question.by}', {time})"
         return tidy(self.sql(f"SELECT {key} AS grouped, {chosen} FROM {table} GROUP BY {key}"), question.by)
 
 
 def _earlier(scenario: Scenario, reload: Reload) -> list[Event]:
     before = scenario.steps[: scenario.steps.index(reload)]
-    return [event for step in before if isinstance(step, (Load, Late)) for event in step.events]
+    return [event for step in before if isinstance(step, (Load, Late, Batch)) for event in step.events]
 
 
 def _kept(event: Event, reload: Reload) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truth.model import Load, Measure, Question, Refresh, Row, Scenario
+from truth.model import Grouping, Load, Measure, Question, Refresh, Row, Scenario
 from truth.scenarios.boundaries import REFRESHED
 from truth.scenarios.events import event, github
 
@@ -18,6 +18,7 @@ def two_days(
     measures: tuple[Measure, ...],
     right: tuple[Row, ...],
     derivation: str,
+    by: Grouping | None = None,
 ) -> Scenario:
     """Returns a scenario in which the first amount is of 1 March, and the others are of 2 March."""
     events = tuple(
@@ -25,7 +26,7 @@ def two_days(
         for number, amount in enumerate(amounts)
     )
     steps = (Load(START, END, events), Refresh("2024-03-03 00:30:00"))
-    return Scenario(name, "measures", title, reports, steps, Question(measures, START, END), right, derivation)
+    return Scenario(name, "measures", title, reports, steps, Question(measures, START, END, by), right, derivation)
 
 
 SCENARIOS = (
@@ -91,6 +92,48 @@ SCENARIOS = (
         ("amount",),
         ((9007199254740991.0,),),
         "9007199254740990 + 1 = 2^53 - 1, which a double holds exactly.",
+    ),
+    two_days(
+        "distinct-of-negative-zero",
+        "The number of distinct amounts, where 0.0 and -0.0 are one value",
+        (
+            github("ClickHouse/ClickHouse", 50192),
+            github("apache/datafusion", 22826),
+            github("matrixorigin/matrixone", 27425),
+        ),
+        (0.0, -0.0, 1.0),
+        ("amounts",),
+        ((2,),),
+        "0.0 = -0.0, and 1.0.",
+    ),
+    two_days(
+        "distinct-of-nan",
+        "The number of distinct amounts, where NaN is one value",
+        (github("apache/datafusion", 16254), github("facebookincubator/velox", 9159)),
+        (NAN, NAN, 1.0),
+        ("events", "amounts"),
+        ((3, 2),),
+        "NaN is not distinct from NaN: NaN and 1.0.",
+    ),
+    two_days(
+        "groups-of-negative-zero",
+        "Events by amount: 0.0 and -0.0 are one group",
+        (github("ClickHouse/ClickHouse", 605), github("apache/doris", 5226, "pull")),
+        (0.0, -0.0, 1.0),
+        ("events",),
+        ((0.0, 2), (1.0, 1)),
+        "0.0 = -0.0, so they are one group of two events.",
+        by="amount",
+    ),
+    two_days(
+        "groups-of-nan",
+        "Events by amount: NaN is one group",
+        (github("prestodb/presto", 1508),),
+        (NAN, NAN, 1.0),
+        ("events",),
+        ((1.0, 1), (NAN, 2)),
+        "NaN is not distinct from NaN, so it is one group of two events.",
+        by="amount",
     ),
     Scenario(
         "users-over-days",
