@@ -26,6 +26,11 @@ REFUSED = [
     ("SELECT from_json(s, 'a VARCHAR(3)') FROM e", "schema"),
     ("SELECT from_json(to_json(struct(ts)), 'ts TIMESTAMP') FROM e", "FROM_JSON with times"),
     ("SELECT mask(s, n) FROM e", "replacement n"),
+    ("SELECT schema_of_json(s) FROM e", "SCHEMA_OF_JSON of s"),
+    ("SELECT schema_of_json('{}') FROM e", "SCHEMA_OF_JSON of '{}'"),
+    ("""SELECT schema_of_json('{"a":1,"a":2}') FROM e""", "SCHEMA_OF_JSON of"),
+    ("SELECT schema_of_json('[1] x') FROM e", "SCHEMA_OF_JSON of"),
+    ("SELECT schema_of_json('9223372036854775808') FROM e", "SCHEMA_OF_JSON of"),
     ("SELECT to_json(struct(CAST(ts AS TIMESTAMP_NTZ))) FROM e", "TO_JSON of struct<col1:timestamp_ntz>"),
     ("SELECT from_json(s, 'a TIMESTAMP_NTZ') FROM e", "schema"),
     # read as a number by sqlglot, and by Spark as no number or as several words
@@ -229,6 +234,7 @@ def test_a_refusal(sql: str, named: str) -> None:
 
 
 _WRITE_CASE = "Write it in CASE WHEN … THEN … END."
+_WITH_A_TYPE = "Write CASE WHEN … THEN … ELSE … END with a value of a type."
 
 
 @pytest.mark.parametrize(
@@ -246,6 +252,12 @@ _WRITE_CASE = "Write it in CASE WHEN … THEN … END."
             "ROLLUP .. and CUBE ..",
             "Write () for the total.",
         ),
+        # a NULL of no type, which another expression may replace
+        ("SELECT hash(raise_error('x')) FROM e", "RAISE_ERROR as an operand", _WITH_A_TYPE),
+        ("SELECT coalesce(raise_error('x'), NULL) IS NULL FROM e", "RAISE_ERROR as an operand", _WITH_A_TYPE),
+        ("SELECT x FROM (SELECT assert_true(k) AS x FROM e)", "ASSERT_TRUE as an operand", _WITH_A_TYPE),
+        ("SELECT r FROM e WHERE assert_true(k) IS NULL", "ASSERT_TRUE as an operand", _WITH_A_TYPE),
+        ("SELECT r FROM e ORDER BY raise_error(s)", "RAISE_ERROR as an operand", _WITH_A_TYPE),
         ("SELECT median(s) FROM e", "MEDIAN of strings", "Write CAST(… AS DOUBLE) around the argument."),
         (
             "SELECT sum(r) OVER (ORDER BY f64 RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM e",
