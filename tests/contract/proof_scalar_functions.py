@@ -1066,6 +1066,21 @@ select count(*) from (select if(r < 0, r, raise_error('x')) as x from e)
 select k, assert_true(count(*) > 0, 'none') from e group by k order by k
 select r from e where if(r > 0, r, raise_error('x')) > 3 order by r
 select if(r > 0, r, raise_error('x')) as a, count(*) from e group by 1 order by 1
+select rand(), random(), randn(), uuid(), rand() as x from e where false
+select count(*), count(distinct x), min(x) >= 0, max(x) < 1, avg(x) between 0.4 and 0.6 from (select rand() as x from
+  e a join e b join e c)
+select count(distinct x), avg(x) between -0.2 and 0.2, stddev(x) between 0.8 and 1.2, min(x) < -2, max(x) > 2 from
+  (select randn() as x from e a join e b join e c)
+select count(distinct u), count(distinct v), count_if(u rlike
+  '^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$') from (select uuid() as u, uuid() as v from
+  e a join e b)
+select count_if(x >= 0.5), count_if(x <> y) from (select x, x as y from (select rand() as x from e a join e b) where
+  x < 0.5)
+select count(distinct x), count(*) from (select rand() as x from e union all select rand() from e)
+select count(distinct x), count(*) from (select k, rand() as x from e group by k)
+select count(*), count(distinct r), sum(r) from (select r from e order by rand())
+select count(*), count(distinct r) from (select r, rand() as x from e order by rand(), r)
+select count(*), sum(r) from (select r from e order by uuid() desc limit 5) where r > 100
 """)
 
 #: Queries that fail for a value, or for the form of an argument.

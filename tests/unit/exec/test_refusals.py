@@ -11,8 +11,9 @@ from rewriter.exec.translate.queries import translate
 #: Queries over the relations of the differential tests, with the words by which the error names what it refuses.
 REFUSED = [
     # not deterministic, or of the session
-    ("SELECT rand() FROM e", "rand"),
-    ("SELECT uuid() FROM e", "uuid"),
+    ("SELECT rand(1) FROM e", "RAND with a seed"),
+    ("SELECT randn(NULL) FROM e", "RANDN with a seed"),
+    ("SELECT uuid(7) FROM e", "UUID with a seed"),
     ("SELECT monotonically_increasing_id() FROM e", "monotonically_increasing_id"),
     ("SELECT input_file_name() FROM e", "input_file_name"),
     # JSON
@@ -234,6 +235,7 @@ def test_a_refusal(sql: str, named: str) -> None:
 
 
 _WRITE_CASE = "Write it in CASE WHEN … THEN … END."
+_FROM_A_SUBQUERY = "Make it an item of a subquery in FROM, and name its column here."
 _WITH_A_TYPE = "Write CASE WHEN … THEN … ELSE … END with a value of a type."
 
 
@@ -258,6 +260,12 @@ _WITH_A_TYPE = "Write CASE WHEN … THEN … ELSE … END with a value of a type
         ("SELECT x FROM (SELECT assert_true(k) AS x FROM e)", "ASSERT_TRUE as an operand", _WITH_A_TYPE),
         ("SELECT r FROM e WHERE assert_true(k) IS NULL", "ASSERT_TRUE as an operand", _WITH_A_TYPE),
         ("SELECT r FROM e ORDER BY raise_error(s)", "RAISE_ERROR as an operand", _WITH_A_TYPE),
+        ("SELECT rand() + 1 FROM e", "RAND as an operand", _FROM_A_SUBQUERY),
+        ("SELECT r FROM e WHERE rand() < 0.5", "RAND as an operand", _FROM_A_SUBQUERY),
+        ("SELECT (SELECT uuid()) FROM e", "UUID as an operand", _FROM_A_SUBQUERY),
+        ("WITH c AS (SELECT rand() AS x) SELECT * FROM c", "RAND as an operand", _FROM_A_SUBQUERY),
+        ("SELECT sum(r) OVER (ORDER BY randn()) FROM e", "RANDN as an operand", _FROM_A_SUBQUERY),
+        ("SELECT rand() AS x, count(*) FROM e GROUP BY 1", "A use of the value of RAND", _FROM_A_SUBQUERY),
         ("SELECT median(s) FROM e", "MEDIAN of strings", "Write CAST(… AS DOUBLE) around the argument."),
         (
             "SELECT sum(r) OVER (ORDER BY f64 RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM e",
