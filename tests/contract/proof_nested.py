@@ -226,6 +226,13 @@ from_json(cast(null as string), 'a INT')
 from_json('{"a":[1,{"b":2.50}],"B":"2020-01-02","c":{"k":"x"}}', 'a STRING, `B` DATE, c STRUCT<k: INT>').c.k
 from_json('[{"a":1},{"a":"x","b":true}]', 'ARRAY<STRUCT<a INT COMMENT "x", b: BOOLEAN NOT NULL>>',
  map('mode', 'PERMISSIVE'))[1]
+hash(st)
+hash(st, r)
+xxhash64(st, ast, st)
+hash(ast)
+hash(st.z, get(ast, 0), s)
+xxhash64(ast, struct(st, ai))
+hash(struct(st, ast, aa), x)
 """)
 
 QUERIES = lines(r"""
@@ -323,4 +330,5 @@ select r from v order by ms
 select explode(r) from v
 select nothing.x from v
 select transform(ai, e -> nothing) from v
+select hash(mst) from v
 """)

@@ -820,6 +820,112 @@ if(r in (1,2),null,ts) - interval 2 hours * i8
 greatest(d - date'2019-01-01', interval 1 hour)
 interval 1 day + null
 nullif(interval 1 day, interval 24 hour)
+assert_true(true)
+assert_true(r > 0)
+assert_true(r > 0, 'x')
+assert_true(r > 0, s) as a
+assert_true(r > 0 or i8 is null)
+if(r < 0, raise_error('x'), r)
+coalesce(r, raise_error('x'))
+case when r > 0 then 'a' else raise_error('x') end
+case r when -1 then raise_error('x') else d end
+if(r > 0, 1, raise_error('x')) + 1
+hash(if(r > 0, d, raise_error('x')))
+if(r > 0, d, raise_error('x'))
+if(r > 0, d, assert_true(false))
+if(r > 0, null, raise_error(s))
+nvl(r, raise_error('x'))
+ifnull(r, raise_error(concat('x', s)))
+sum(if(r > 0, r, raise_error('x'))) over (order by r)
+case when r > 0 then null else raise_error('x') end
+schema_of_json('{"a":1}')
+schema_of_json('[{"a":1.5},{"b":null}]')
+schema_of_json('{"a":"x","b":[1,2.5],"c":{"d":true}}')
+schema_of_json('{"a":1e3}')
+schema_of_json('{"a":1E400}')
+schema_of_json('{"a":99999999999}')
+schema_of_json('1')
+schema_of_json('"x"')
+schema_of_json('null')
+schema_of_json('[]')
+schema_of_json('[1,"a"]')
+schema_of_json('[1,null]')
+schema_of_json('[[1],[2.5]]')
+schema_of_json('[{"a":1},{"a":"x"}]')
+schema_of_json('[{"a":1},{"a":{"b":1}}]')
+schema_of_json('{"b":1,"a":2}')
+schema_of_json('{"a b":1,"A":2,"a`":3}')
+schema_of_json('{"a":"2020-01-01T00:00:00"}')
+schema_of_json('{"a":"2020-01-01"}')
+schema_of_json('{"a":0.1}')
+schema_of_json('{"a":1.7976931348623157e308}')
+schema_of_json('{"a":-0}')
+schema_of_json(' {"a" : 1 } ')
+schema_of_json('{"ü":1}')
+schema_of_json('{"a":[]}')
+schema_of_json('{"a":null}')
+schema_of_json('[null]')
+schema_of_json('{"1a":1,"_b":2,"select":3,"a-b":4}')
+schema_of_json('{"a":9223372036854775807}')
+schema_of_json('[true, 1]')
+schema_of_json('[{"a":1},2]')
+schema_of_json('[[1],{"a":1}]')
+schema_of_json('{"a":"x\\ny"}')
+schema_of_json('{"a\\"b":1}')
+schema_of_json('{"b":{"z":1,"y":[{"q":1,"p":"x"}]}}')
+schema_of_json('[[1,null],[null,2.5],[]]')
+schema_of_json('[{"a":[1]},{"a":["x"],"b":null}]')
+schema_of_json('{"é":1,"z":2,"Z":3}')
+schema_of_json('{"a":"\\ud83d\\ude00"}')
+schema_of_json('[null, {"a": 1}]')
+schema_of_json('[1, 2.5, "x"]')
+schema_of_json('[[], [{"a":1}]]')
+schema_of_json('[{"a":{"b":1}},{"a":{"c":true}}]')
+schema_of_json('[{"a":null},{"a":{"c":true}}]')
+schema_of_json('[{"a":[1]},{"a":{"c":true}}]')
+schema_of_json('{"a":1, "b":2.0}') || 'x'
+schema_of_json('true')
+schema_of_json('2.5')
+hash(struct(r, s))
+hash(struct(1 as a, struct('x' as b) as c), 5)
+hash(struct(cast(null as int) as a))
+hash(cast(null as struct<a:int>))
+hash(array(struct(1 as a, 'x' as b), null))
+xxhash64(struct(r, s, array(r, i8)))
+hash(struct(s, r), struct(d, ts), struct(f64, struct(i64, struct(m, w)), array(struct(r, s), struct(r, s))))
+xxhash64(struct(s, r), struct(d, ts), struct(f64, struct(i64, struct(m, w)), array(struct(r, s), struct(r, s))))
+hash(if(r > 3, struct(r, s), null), 7)
+hash(array(struct(array(struct(r, s)), r), null))
+hash(struct(null, 1))
+hash(struct(struct(null as a) as b), r)
+xxhash64(struct(array(array(r, i8), null), k))
+hash(named_struct('x y', r, 'z"q', s))
+0.0000001BD
+0.00000010BD
+-0.0000001BD
+0.000001BD
+0.0BD
+0.00000000BD
+1e-7BD
+1.5e3BD
+10BD
+0.0000001
+.00000001
+0.0000000
+00.5
+00.5BD
+1.
+1.BD
+000.10
+000000000001.5
+-0.0000000
+- 0.00000001
+0.00000001BD + 1
+1e2BD
+-1e2BD
+12.50BD
+from_json('{"a":5,"b":[1]}', schema_of_json('{"a":1,"b":[2.5]}'))
+from_json('[{"a":5}]', schema_of_json('[{"a":1}]'))
 """)
 
 #: Texts of JSON, each with a path.
@@ -952,6 +1058,29 @@ select theta_sketch_estimate(null), theta_union(null, null), theta_intersection(
   theta_difference(null, null)
 select theta_sketch_estimate(theta_difference(a, b)), theta_sketch_estimate(theta_intersection(b, a))
   from (select theta_sketch_agg(id) a, theta_sketch_agg(id + 300) b from range(1000))
+select assert_true(count(*) = 12), max(r) from e
+select assert_true(r > 100) from e where false
+select raise_error('x') from e where false
+select x from (select if(r > 0, r, raise_error('x')) as x from e) where x > 3 order by x
+select count(*) from (select if(r < 0, r, raise_error('x')) as x from e)
+select k, assert_true(count(*) > 0, 'none') from e group by k order by k
+select r from e where if(r > 0, r, raise_error('x')) > 3 order by r
+select if(r > 0, r, raise_error('x')) as a, count(*) from e group by 1 order by 1
+select rand(), random(), randn(), uuid(), rand() as x from e where false
+select count(*), count(distinct x), min(x) >= 0, max(x) < 1, avg(x) between 0.4 and 0.6 from (select rand() as x from
+  e a join e b join e c)
+select count(distinct x), avg(x) between -0.2 and 0.2, stddev(x) between 0.8 and 1.2, min(x) < -2, max(x) > 2 from
+  (select randn() as x from e a join e b join e c)
+select count(distinct u), count(distinct v), count_if(u rlike
+  '^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$') from (select uuid() as u, uuid() as v from
+  e a join e b)
+select count_if(x >= 0.5), count_if(x <> y) from (select x, x as y from (select rand() as x from e a join e b) where
+  x < 0.5)
+select count(distinct x), count(*) from (select rand() as x from e union all select rand() from e)
+select count(distinct x), count(*) from (select k, rand() as x from e group by k)
+select count(*), count(distinct r), sum(r) from (select r from e order by rand())
+select count(*), count(distinct r) from (select r, rand() as x from e order by rand(), r)
+select count(*), sum(r) from (select r from e order by uuid() desc limit 5) where r > 100
 """)
 
 #: Queries that fail for a value, or for the form of an argument.
@@ -1024,4 +1153,33 @@ select + 'x'
 select try_divide(r / 0, 1) from e
 select decimal(i64) from e
 select float('x')
+select assert_true(r < 0) from e
+select assert_true(null) from e
+select assert_true(1) from e
+select assert_true(r < 0, 'message') from e
+select raise_error('x') from e
+select raise_error(null) from e
+select raise_error(1) from e
+select raise_error(s) from e where r = 4
+select raise_error('a', 'b') from e
+select raise_error() from e
+select assert_true(count(*) = 1) from e
+select if(r < 3, r, raise_error(concat('row ', r))) from e
+select coalesce(i8, raise_error('x')) from e
+select case when r < 3 then 'a' else raise_error('x') end from e
+select hash(if(r < 3, d, raise_error('x'))) from e
+select sum(if(r < 3, r, raise_error('x'))) from e
+select r from e where if(r < 3, true, raise_error('x'))
+select r from e order by if(r < 3, r, raise_error('x'))
+select convert_timezone('UTC') from e
+select current_timezone(1) from e
+select make_ym_interval(1, 2, 3) from e
+select json_tuple('{"a":1}') from e
+select json_tuple() from e
+select j.* from e lateral view json_tuple(s) j as x
+select schema_of_json(null) from e
+select hash(map(1,2)) from e
+select hash(named_struct('a', map(1, 2))) from e
+select hash(map(1, 2)) from e
+select xxhash64(array(map(1, 2))) from e
 """)

@@ -35,6 +35,7 @@ CLASSES = {
     "58": "error of the operating system",
     "HY": "condition of the call interface",
     "KD": "datasource specific errors of Spark",
+    "P0": "an error that the query raises itself",
     "XX": "internal error",
 }
 #: Pages whose golden cases show errors.

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Column, PartitionValues
-from rewriter.errors import AnalysisError, EngineError
+from rewriter.errors import AnalysisError, EngineError, NotSupportedError
 from rewriter.exec.duckdb.own_errors import own_error
 from rewriter.exec.engine import EngineQuery, Relation
 from rewriter.exec.sql_types import BOOLEAN, SqlType, duckdb_type, parse_type
@@ -57,6 +57,7 @@ def evaluate_condition(
     alias_name = alias.replace("`", "``")
     sql = f"SELECT `{alias_name}`.{_ROW}, ({condition}) FROM {_TABLE} AS `{alias_name}`"
     translation = translate(EngineQuery(sql, (relation,), parameters))
+    _refuse_random(translation)
     if translation.columns[1][1] != BOOLEAN:
         raise no_condition(translation.columns[1][1])
     import duckdb
@@ -73,6 +74,16 @@ def evaluate_condition(
         raise EngineError(str(error).strip().partition("\n")[0]) from None
     finally:
         connection.close()
+
+
+def _refuse_random(translation: Translation) -> None:
+    """Refuses an expression that has another value each time."""
+    if translation.is_random:
+        raise NotSupportedError(
+            "A random value as a constant is not supported.",
+            condition="DUCKDB_UNSUPPORTED",
+            hint="Write the value itself.",
+        )
 
 
 def no_condition(found: SqlType) -> AnalysisError:
@@ -190,6 +201,7 @@ def constant_value(expression: str, parameters: Mapping[str, object]) -> tuple[S
     from rewriter.exec.translate.queries import translate
 
     translation = translate(EngineQuery(f"SELECT ({expression})", (), parameters))
+    _refuse_random(translation)
     import duckdb
 
     database = _evaluation_database()

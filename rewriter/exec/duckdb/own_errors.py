@@ -46,6 +46,7 @@ _SQLSTATES = {
     "THETA_INVALID_INPUT_SKETCH_BUFFER": "22000",
     "DATETIME_FIELD_OUT_OF_BOUNDS": "22023",
     "INSERT_WOULD_ROUND": "22003",
+    "USER_RAISED_EXCEPTION": "P0001",
     "TIME_OUTSIDE_ORC": "22008",
     "TIME_OUTSIDE_JSON": "22008",
     "CANNOT_PARSE_JSON_FIELD": "2203G",
@@ -85,7 +86,8 @@ def own_error(error: Exception, directory: str | None = None) -> Error:
     text = str(error).strip()
     match = _OWN_ERROR.match(text)
     if match and match[1] in _SQLSTATES:
-        return DataError(match[2].strip(), condition=match[1], sqlstate=_SQLSTATES[match[1]])
+        raised = EngineError if match[1] == "USER_RAISED_EXCEPTION" else DataError
+        return raised(match[2].strip(), condition=match[1], sqlstate=_SQLSTATES[match[1]])
     if match and match[1] == "DUCKDB_UNSUPPORTED":
         return NotSupportedError(match[2].strip(), condition=match[1], hint="Use the Spark engine (engine spark).")
     if is_disk_full(error):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -258,7 +259,7 @@ def minus(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _negated_name(literal: Typed) -> str | None:
     """Returns the name of a literal number with a minus: 0 has none, unless it is a DOUBLE or FLOAT."""
-    if literal.name is None or (not literal.type.is_floating and not literal.name.strip("0.")):
+    if literal.name is None or (not literal.type.is_floating and not Decimal(literal.name)):
         return literal.name
     return f"-{literal.name}"
 

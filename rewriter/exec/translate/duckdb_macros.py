@@ -331,6 +331,10 @@ _NUMBERS = (
     # The condition of an overflow in rounding is the condition of one value.
     "rw_in_range(x, n) AS list_transform([x], lambda v: CASE WHEN v IS NULL OR (v >= -n AND v < n) THEN v ELSE "
     "error('[ARITHMETIC_OVERFLOW] The rounded number ' || v || ' does not fit in its type.') END)[1]",
+    # The number is the place of the call in the query.
+    "rw_rand(n) AS random()",
+    "rw_randn(n) AS sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random())",
+    "rw_uuid(n) AS CAST(uuid() AS VARCHAR)",
     # The lowest bits of an integer of 128 bits.
     "rw_wrapped_32(x) AS ((x + CAST(2147483648 AS HUGEINT)) & CAST(4294967295 AS HUGEINT)) "
     "- CAST(2147483648 AS HUGEINT)",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rewriter.exec.sql_types import BIGINT, BINARY, BOOLEAN, DATE, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ, VOID, SqlType
-from rewriter.exec.translate.casts import plain_cast, string_literal
+from rewriter.exec.translate.casts import field_sql, plain_cast, string_literal
 from rewriter.exec.translate.expressions import Expressions, Scope, Translation, Typed, call, functions
+from rewriter.exec.translate.nested_sql import with_values
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -27,6 +28,9 @@ def _hash(macro: str, type_: SqlType) -> Translation:
             value = e.translate(argument, scope)
             names.append(value.name)
             hashed = _hashed(macro, value.sql, value.type, sql)
+            if "map" in value.type.leaves:
+                message = f"{str(e.text.called(node)).upper()} takes no MAP: equal maps may have several hashes."
+                e.text.wrong(message, "DATATYPE_MISMATCH.HASH_MAP_TYPE", "42K09", node)
             if hashed is None:
                 e.refuse(node, f"{str(e.text.called(node)).upper()} of {value.type}")
             sql = hashed
@@ -41,6 +45,8 @@ def _hashed(macro: str, sql: str, type_: SqlType, seed: str) -> str | None:
     """
     if type_ == VOID:
         return seed
+    if type_.name == "struct":
+        return _hashed_fields(macro, sql, type_, seed)
     if type_.element is not None:
         element = f"h{_depth(type_)}"
         hashed = _hashed(macro, element, type_.element, f"{element}a")
@@ -52,8 +58,25 @@ def _hashed(macro: str, sql: str, type_: SqlType, seed: str) -> str | None:
     return None if hashed_value is None else f"{macro}_of_{hashed_value[0]}({hashed_value[1]}, {seed})"
 
 
+def _hashed_fields(macro: str, sql: str, type_: SqlType, seed: str) -> str | None:
+    """Returns SQL for the hash of a struct: that of each field is the seed of the next one. A NULL has no hash, and so
+    has a struct whose fields all are NULL.
+    """
+    if any(_hashed(macro, "NULL", part, "NULL") is None for _, part in type_.parts):
+        return None
+
+    def fold(values: Mapping[str, str]) -> str:
+        hashed = values["h"]
+        for name, part in type_.parts:
+            hashed = str(_hashed(macro, field_sql(values["v"], name), part, hashed))
+        return hashed
+
+    return with_values({"v": sql, "h": seed}, fold)
+
+
 def _depth(type_: SqlType) -> int:
-    return 0 if type_.element is None else 1 + _depth(type_.element)
+    """Returns a number that the types of the parts do not have."""
+    return 1 + max((_depth(part) for _, part in type_.parts), default=-1)
 
 
 def _hashed_value(sql: str, type_: SqlType) -> tuple[str, str] | None:
@@ -159,11 +182,10 @@ def _typeof(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 _URLS = "URLs of other parts and characters than java.net.URI certainly reads alike, when they occur"
-_REFUSED = "STRUCT"
 FUNCTIONS = functions(
     "Numbers",
-    ("hash(a, b, …)", _hash("rw_murmur", INT), _REFUSED),
-    ("xxhash64(a, b, …)", _hash("rw_xx", BIGINT), _REFUSED),
+    ("hash(a, b, …)", _hash("rw_murmur", INT)),
+    ("xxhash64(a, b, …)", _hash("rw_xx", BIGINT)),
     ("conv(x, base, base)", _conv, "bases of BIGINT"),
     ("crc32(s)", _of_bytes),
     ("typeof(x)", _typeof),

@@ -11,6 +11,7 @@ from rewriter.errors import Error, NotSupportedError, Span
 from rewriter.exec.sql_types import BINARY, STRING, TIMESTAMP_NTZ, VOID, SqlType, parse_type, struct_of
 from rewriter.exec.translate.casts import plain_cast, string_literal
 from rewriter.exec.translate.expressions import Expressions, Scope, Typed, call, functions
+from rewriter.exec.translate.inferred_json_schemas import json_schema
 from rewriter.exec.translate.string_functions import text
 from rewriter.grammar.datatypes import scalar_type, struct_type
 from rewriter.lazy_dataclass import dataclass
@@ -190,6 +191,19 @@ def _from_json(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     return Typed(f"{JsonFunction(JsonUse.FROM_JSON, type_).name}({e.cast(value, STRING, node)})", type_, name)
 
 
+def _schema_of_json(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    first, *options = e.arguments(node, 1, 2)
+    value = e.translate(first, scope)
+    if options:
+        e.refuse(node, f"SCHEMA_OF_JSON with the options {e.text.shown(options[0])}")
+    if value.type == VOID:
+        e.text.wrong("The text of SCHEMA_OF_JSON is not NULL.", "DATATYPE_MISMATCH.UNEXPECTED_NULL", "42K09", node)
+    schema = None if value.text is None else json_schema(value.text)
+    if schema is None:
+        e.refuse(node, f"SCHEMA_OF_JSON of {e.text.shown(first)}")
+    return Typed(string_literal(schema), STRING, call("schema_of_json", value.name), schema)
+
+
 def _is_readable(type_: SqlType) -> bool:
     is_usable = type_.name != "map" or type_.parts[0][1] == STRING
     return is_usable and "void" not in type_.leaves and all(_is_readable(part) for _, part in type_.parts if part.parts)
@@ -313,6 +327,12 @@ FUNCTIONS = functions(
         "other options; a schema that is not a literal, has VOID, CHAR or VARCHAR, equal names, or _corrupt_record; "
         "times beside to_json; when they occur: some errors within nested objects and arrays, repeated keys of a map, "
         "lone surrogates, unusual times",
+    ),
+    (
+        "schema_of_json('json')",
+        _schema_of_json,
+        "options; texts that are not literals, are not strict JSON, or have empty objects, repeated fields or whole "
+        "numbers beyond BIGINT",
     ),
 )
 _TO_JSON = FUNCTIONS["to_json"].entry

@@ -262,6 +262,8 @@ def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: Sql
     spelling = e.typed_text(literal)
     tolerant = bool(node.args.get("safe"))
     name_template = f"{'TRY_CAST' if tolerant else 'CAST'}({{}} AS {str(target).upper()})"
+    if literal.args.get("is_string") and target.is_decimal and not spelling:
+        return _decimal(e, Decimal(str(literal.this)), node)  # 1.5BD is the cast of a string that was not typed.
     if literal.args.get("is_string"):
         value = _literal(e, literal, Scope())
         if target.is_datetime and type(node) is exp.Cast and not e.typed_text(node):
@@ -271,8 +273,7 @@ def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: Sql
         sql = _converted(e, value, target, node, tolerant)
         if target in (TIMESTAMP, TIMESTAMP_NTZ) and value.text is not None and has_zone(value.text):
             sql = assigned_literal(value.text, target) or sql  # All forms of zones, of which DuckDB's cast reads a few.
-        # 1.5BD is the cast of a string that was not typed.
-        return Typed(sql, target, name_template.format(value.name) if spelling else value.name)
+        return Typed(sql, target, name_template.format(value.name))
     value = number(e, str(literal.this), literal)
     if not has_suffix(spelling):
         name = None if value.name is None else name_template.format(value.name)

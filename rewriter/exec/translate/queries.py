@@ -22,6 +22,7 @@ from rewriter.exec.translate.from_clause import Cte, Ctes, FromClauses, Query, j
 from rewriter.exec.translate.generators import generated, is_generator
 from rewriter.exec.translate.grouping_sets import ALL_KEYS
 from rewriter.exec.translate.literal_tables import NAME, LiteralTable, literal_table
+from rewriter.exec.translate.random_values import check_once
 from rewriter.exec.translate.select_items import Item
 from rewriter.exec.translate.select_lists import SelectLists
 from rewriter.exec.translate.sql_text import SqlText
@@ -44,7 +45,8 @@ _FEW_ROWS = 1_000
 class Translation:
     """DuckDB SQL whose columns, by position, have these names and types. ``parameters`` are those it uses, ``entries``
     the lines of the allow-list. ``literals`` is the table ``literal_tables.NAME`` that it reads, if it reads any.
-    ``has_few_rows`` is true if it certainly has at most a thousand rows, by a LIMIT or as one group.
+    ``has_few_rows`` is true if it certainly has at most a thousand rows, by a LIMIT or as one group; ``is_random`` if
+    each run returns other values.
     """
 
     sql: str
@@ -53,6 +55,7 @@ class Translation:
     entries: frozenset[Entry] = frozenset()
     literals: LiteralTable | None = None
     has_few_rows: bool = False
+    is_random: bool = False
 
 
 def translate(query: EngineQuery) -> Translation:
@@ -87,6 +90,7 @@ def _translated(query: EngineQuery) -> Translation:
         used,
         frozenset(queries.expressions.entries),
         has_few_rows=_has_few_rows(queries.text.tree, queries.lists),
+        is_random=check_once(queries.text, translated.sql),
     )
 
 

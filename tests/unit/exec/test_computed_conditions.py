@@ -9,7 +9,7 @@ import pytest
 from rewriter.catalog.model.objects import Column, PartitionValues
 from rewriter.errors import EngineError, Error, NotSupportedError
 from rewriter.exec.duckdb import evaluate_predicate
-from rewriter.exec.duckdb.evaluate_predicate import evaluate_condition
+from rewriter.exec.duckdb.evaluate_predicate import constant_value, evaluate_condition
 
 DAYS = [Column("dt", "string"), Column("Hr", "int")]
 ROWS: list[PartitionValues] = [("2024-01-31", "5"), ("2024-02-01", "0"), (None, "23"), ("x", None), ("", "2147483647")]
@@ -49,6 +49,11 @@ def test_each_row_is_judged_by_itself(condition: str, wanted: list[bool | None])
 def test_what_is_not_proven_is_refused(condition: str) -> None:
     with pytest.raises(NotSupportedError):
         truths(condition)
+
+
+def test_a_random_value_is_no_constant() -> None:
+    with pytest.raises(NotSupportedError, match="random value"):
+        constant_value("rand()", {})
 
 
 @pytest.mark.parametrize("condition", ["hr", "nosuch = 1", "other.hr = 1", "hr = :nosuch", "substr(dt"])

@@ -11,8 +11,9 @@ from rewriter.exec.translate.queries import translate
 #: Queries over the relations of the differential tests, with the words by which the error names what it refuses.
 REFUSED = [
     # not deterministic, or of the session
-    ("SELECT rand() FROM e", "rand"),
-    ("SELECT uuid() FROM e", "uuid"),
+    ("SELECT rand(1) FROM e", "RAND with a seed"),
+    ("SELECT randn(NULL) FROM e", "RANDN with a seed"),
+    ("SELECT uuid(7) FROM e", "UUID with a seed"),
     ("SELECT monotonically_increasing_id() FROM e", "monotonically_increasing_id"),
     ("SELECT input_file_name() FROM e", "input_file_name"),
     # JSON
@@ -26,6 +27,11 @@ REFUSED = [
     ("SELECT from_json(s, 'a VARCHAR(3)') FROM e", "schema"),
     ("SELECT from_json(to_json(struct(ts)), 'ts TIMESTAMP') FROM e", "FROM_JSON with times"),
     ("SELECT mask(s, n) FROM e", "replacement n"),
+    ("SELECT schema_of_json(s) FROM e", "SCHEMA_OF_JSON of s"),
+    ("SELECT schema_of_json('{}') FROM e", "SCHEMA_OF_JSON of '{}'"),
+    ("""SELECT schema_of_json('{"a":1,"a":2}') FROM e""", "SCHEMA_OF_JSON of"),
+    ("SELECT schema_of_json('[1] x') FROM e", "SCHEMA_OF_JSON of"),
+    ("SELECT schema_of_json('9223372036854775808') FROM e", "SCHEMA_OF_JSON of"),
     ("SELECT to_json(struct(CAST(ts AS TIMESTAMP_NTZ))) FROM e", "TO_JSON of struct<col1:timestamp_ntz>"),
     ("SELECT from_json(s, 'a TIMESTAMP_NTZ') FROM e", "schema"),
     # read as a number by sqlglot, and by Spark as no number or as several words
@@ -229,6 +235,8 @@ def test_a_refusal(sql: str, named: str) -> None:
 
 
 _WRITE_CASE = "Write it in CASE WHEN … THEN … END."
+_FROM_A_SUBQUERY = "Make it an item of a subquery in FROM, and name its column here."
+_WITH_A_TYPE = "Write CASE WHEN … THEN … ELSE … END with a value of a type."
 
 
 @pytest.mark.parametrize(
@@ -246,6 +254,18 @@ _WRITE_CASE = "Write it in CASE WHEN … THEN … END."
             "ROLLUP .. and CUBE ..",
             "Write () for the total.",
         ),
+        # a NULL of no type, which another expression may replace
+        ("SELECT hash(raise_error('x')) FROM e", "RAISE_ERROR as an operand", _WITH_A_TYPE),
+        ("SELECT coalesce(raise_error('x'), NULL) IS NULL FROM e", "RAISE_ERROR as an operand", _WITH_A_TYPE),
+        ("SELECT x FROM (SELECT assert_true(k) AS x FROM e)", "ASSERT_TRUE as an operand", _WITH_A_TYPE),
+        ("SELECT r FROM e WHERE assert_true(k) IS NULL", "ASSERT_TRUE as an operand", _WITH_A_TYPE),
+        ("SELECT r FROM e ORDER BY raise_error(s)", "RAISE_ERROR as an operand", _WITH_A_TYPE),
+        ("SELECT rand() + 1 FROM e", "RAND as an operand", _FROM_A_SUBQUERY),
+        ("SELECT r FROM e WHERE rand() < 0.5", "RAND as an operand", _FROM_A_SUBQUERY),
+        ("SELECT (SELECT uuid()) FROM e", "UUID as an operand", _FROM_A_SUBQUERY),
+        ("WITH c AS (SELECT rand() AS x) SELECT * FROM c", "RAND as an operand", _FROM_A_SUBQUERY),
+        ("SELECT sum(r) OVER (ORDER BY randn()) FROM e", "RANDN as an operand", _FROM_A_SUBQUERY),
+        ("SELECT rand() AS x, count(*) FROM e GROUP BY 1", "A use of the value of RAND", _FROM_A_SUBQUERY),
         ("SELECT median(s) FROM e", "MEDIAN of strings", "Write CAST(… AS DOUBLE) around the argument."),
         (
             "SELECT sum(r) OVER (ORDER BY f64 RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM e",
