@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rewriter.convert.column_types import INTEGERS, STRING
 from rewriter.convert.comments import commented_out, inline_comment, line_comment, removed
 from rewriter.convert.script_state import ANSI, ConversionProblem, KnownTable, ScriptState
+from rewriter.convert.time_patterns import POLICY
 from rewriter.data_formats import REFUSED_FORMATS
 from rewriter.errors import Error, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
@@ -103,6 +104,9 @@ def _setting(typed: str, lexed: Sequence[Token], error: Error, state: ScriptStat
         state.is_lenient = value.lower() == "false"
         reason = "casts, divisions and calls below return NULL in place of an error by name"
         return _without_statement(typed, reason) if state.is_lenient else None
+    if key == POLICY and value.upper() == "LEGACY":
+        state.has_legacy_patterns = True
+        return _without_statement(typed, "what a pattern of times may do otherwise is reported below")
     if key in _REGEX_COLUMNS:
         return _without_statement(typed, "columns of a regular expression are written out below")
     if key in _CHECKS or key.startswith("hive.strict."):
@@ -187,8 +191,19 @@ def _clause(lexed: Sequence[Token], at: int) -> tuple[int, int, str] | None:
         stored = [t.upper for t in lexed[end + 1 : end + 4]] == ["STORED", "AS", "DIRECTORIES"]
         return at, end + 3 if stored else end, "it changes no row"
     if token.is_word("NOT") and at + 1 < len(lexed) and lexed[at + 1].is_word("NULL"):
-        return at, at + 1, "it is not checked here"
+        return _not_null(lexed, at)
     return _constraint(lexed, at)
+
+
+def _not_null(lexed: Sequence[Token], at: int) -> tuple[int, int, str]:
+    """Returns NOT NULL of a partition column, and one that Hive does not check; otherwise the words behind it."""
+    end = at + 1
+    while end + 1 < len(lexed) and lexed[end + 1].is_word(*_CONSTRAINT_WORDS):
+        end += 1
+    words = lexed[at + 2 : end + 1]
+    if words and not any(word.is_word("DISABLE") for word in words):
+        return at + 2, end, "it is checked"
+    return at, end, "it is not checked" if words else "it is not checked here"
 
 
 def _constraint(lexed: Sequence[Token], at: int) -> tuple[int, int, str] | None:
@@ -345,7 +360,71 @@ def _delete(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState
     return delete_statement(typed, lexed, state)
 
 
-_RULES: tuple[Rule, ...] = (_setting, _without_effect, _source, _function, _table_clause, _format, _delete)
+def _update(typed: str, lexed: Sequence[Token], error: Error, state: ScriptState) -> _Outcome | None:
+    """UPDATE of a table whose columns are known becomes the INSERT OVERWRITE of all rows, with the new values in those
+    for which the condition is true. A value is cast to its column's type, as UPDATE does.
+    """
+    set_at, where = (_outside(lexed, word) for word in ("SET", "WHERE"))
+    if not lexed[0].is_word("UPDATE") or set_at is None or not 2 <= set_at < len(lexed) - 1:
+        return None
+    at = 1
+    while at + 2 < set_at and lexed[at + 1].is_operator("."):
+        at += 2
+    table, end = state.table(lexed[1 : at + 1]), len(lexed) if where is None else where
+    if table is None or table.names is None or set_at > at + 3 or end + 1 == len(lexed):
+        return None
+    values: dict[str, str] = {}
+    for assignment in _apart_by_commas(lexed[set_at + 1 : end]):
+        equals = next((i for i, token in enumerate(assignment) if token.is_operator("=", "==")), 0)
+        if equals not in (1, 3) or equals + 1 == len(assignment) or assignment[equals + 1].is_word("DEFAULT"):
+            return None
+        column = identifier_value(assignment[equals - 1]).lower()
+        type_ = table.declared.get(column)
+        if type_ is None or "char" in type_ or column in values or column in table.partitioned_by:
+            return None
+        values[column] = f"CAST({typed[assignment[equals + 1].start : assignment[-1].end]} AS {type_})"
+    if where is not None:
+        condition = typed[lexed[where + 1].start : lexed[-1].end]
+        values = {c: f"CASE WHEN {condition} THEN {value} ELSE {_quoted(c)} END" for c, value in values.items()}
+    items = ", ".join(f"{values[c]} AS {_quoted(c)}" if c in values else _quoted(c) for c in table.names)
+    name, alias = typed[lexed[1].start : lexed[at].end], typed[lexed[at].end : lexed[set_at].start].rstrip()
+    comment = inline_comment("was UPDATE: each row, with its new values")
+    return Replaced(f"INSERT OVERWRITE TABLE {name} {comment}\nSELECT {items} FROM {name}{alias}")
+
+
+def _outside(lexed: Sequence[Token], word: str) -> int | None:
+    """Returns the index of the first token outside of parentheses that is a word."""
+    depth = 0
+    for index, token in enumerate(lexed):
+        depth += token.is_operator("(") - token.is_operator(")")
+        if depth == 0 and token.is_word(word):
+            return index
+    return None
+
+
+def _apart_by_commas(lexed: Sequence[Token]) -> list[list[Token]]:
+    parts: list[list[Token]] = [[]]
+    depth = 0
+    for token in lexed:
+        depth += token.is_operator("(", "[") - token.is_operator(")", "]")
+        if depth == 0 and token.is_operator(","):
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts
+
+
+_RULES: tuple[Rule, ...] = (_setting, _without_effect, _source, _function, _table_clause, _format, _delete, _update)
+
+
+def managed_table(typed: str, lexed: Sequence[Token]) -> Replaced | None:
+    """Returns CREATE TABLE for CREATE EXTERNAL TABLE without a LOCATION, which Hive puts below its warehouse."""
+    external = next((token for token in lexed[:4] if token.is_word("EXTERNAL")), None)
+    if external is None:
+        return None
+    comment = removed("EXTERNAL", "without a LOCATION the files are in the warehouse, and DROP TABLE removes them")
+    return Replaced(typed[: external.start] + comment + typed[external.end :])
+
 
 _ALL_BUT = re.compile(r"\(((?:\w+\|)*\w+)\)\?\+\.\+")
 

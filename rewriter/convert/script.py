@@ -17,6 +17,7 @@ from rewriter.convert.refusals import (
     converted_refusal,
     delete_statement,
     deletes_partitions,
+    managed_table,
 )
 from rewriter.convert.script_state import (
     ANSI,
@@ -27,6 +28,7 @@ from rewriter.convert.script_state import (
     dotted_name,
     known_table,
 )
+from rewriter.convert.time_patterns import POLICY, differing_calls
 from rewriter.data_formats import REFUSED_FORMATS
 from rewriter.errors import Error, NotSupportedError, Span
 from rewriter.exec.spark_functions import is_function, similar_function
@@ -142,6 +144,8 @@ class _Statement:
                 outcome = converted_refusal(self.text, lexed, error, state)
             elif outcome is None and lexed[0].is_word("DELETE") and not deletes_partitions(lexed, state):
                 outcome = delete_statement(self.text, lexed, state)
+            if outcome is None and isinstance(parsed, CreateTable | CreateTableAs) and parsed.location is None:
+                outcome = managed_table(self.text, lexed)
             if outcome is None:
                 break
             if isinstance(outcome, ConversionProblem):
@@ -175,6 +179,8 @@ class _Statement:
                 state.overwrite_mode = parsed.value.strip().lower()
             elif str(parsed.key).lower() == ANSI:
                 state.is_lenient = state.is_hive
+            elif str(parsed.key).lower() == POLICY:
+                state.has_legacy_patterns = False
             return
         if isinstance(parsed, ResetSetting):
             state.reset(parsed.key)
@@ -186,6 +192,7 @@ class _Statement:
                 roots = expressions(query)
                 types = ExpressionTypes(query, roots, {name: table.types for name, table in state.tables.items()})
                 self._check_calls(query, roots)
+                self._check_patterns(roots, types)
                 original = self.text
                 if state.is_hive and isinstance(parsed, Insert):
                     self._check_stored_texts(parsed, query, roots, types)
@@ -264,6 +271,18 @@ class _Statement:
             similar = similar_function(name)
             hint = f"Did you mean {similar}?" if similar else "Write an SQL expression. SHOW FUNCTIONS lists all."
             self.problems.append(ConversionProblem(f"There is no function {name} here.", hint))
+
+    def _check_patterns(self, roots: Sequence[Expression], types: ExpressionTypes) -> None:
+        """Reports the calls that read or write times otherwise under the policy LEGACY, which the script has set."""
+        calls = dict.fromkeys(differing_calls(roots, types.type_of)) if self._state.has_legacy_patterns else {}
+        for name in calls:
+            self.problems.append(
+                ConversionProblem(
+                    f"{name} may have another result under the policy LEGACY.",
+                    "LEGACY reads 2024-13-01 as 2025-01-01, ignores text behind the pattern, and has other letters. "
+                    "Compare the values; try_to_timestamp(text, pattern) is NULL for a text that the pattern is not.",
+                )
+            )
 
     def _is_callable(self, name: str) -> bool:
         return name in _NO_CALLS or is_function(name) or name in self._state.functions
@@ -374,8 +393,9 @@ def _note_objects(
         declared |= {column.name: column.type for column in parsed.partitioned_by if column.type is not None}
         is_of_spark = any(token.is_word("USING") for token in lexed)
         known = known_table(declared, parts, is_of_spark)
-        # Without declared columns, its files give them.
-        state.tables[dotted_name(parsed.table.parts)] = known if parsed.columns else replace(known, names=None)
+        # Without declared columns, its files give them. An argument of a transform is no partition column.
+        is_known = bool(parsed.columns) and all(column.transform is None for column in parsed.partitioned_by)
+        state.tables[dotted_name(parsed.table.parts)] = known if is_known else replace(known, names=None)
     elif isinstance(parsed, CreateTableAs | CreateView):
         is_view = isinstance(parsed, CreateView)
         name = dotted_name((parsed.view if isinstance(parsed, CreateView) else parsed.table).parts)

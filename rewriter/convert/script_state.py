@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from rewriter.convert.column_types import base_type
+from rewriter.convert.time_patterns import POLICY
 from rewriter.errors import Error
 from rewriter.grammar.families.settings import SetSetting
 from rewriter.grammar.lexer import Token, identifier_value
@@ -36,13 +37,15 @@ class KnownTable:
     """A table, or a view, with the types of its columns: ``None`` where they are not certain.
 
     ``names`` are its columns in their order, ``None`` if they are not known. ``is_of_spark`` says that it was created
-    with USING: Spark then overwrites the whole table by default.
+    with USING: Spark then overwrites the whole table by default. ``declared`` are the whole types of a table's columns,
+    as far as they are declared.
     """
 
     types: Mapping[str, str | None]
     names: tuple[str, ...] | None
     partitioned_by: tuple[str, ...] = ()
     is_of_spark: bool = False
+    declared: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -50,7 +53,7 @@ class ScriptState:
     """The script, and what its statements so far have changed.
 
     ``is_lenient`` says that errors of casts, arithmetic and calls are NULL. ``overwrite_mode`` is the mode that the
-    script has set, if it has.
+    script has set, if it has. ``has_legacy_patterns`` says that the script reads times by the policy LEGACY.
     """
 
     text: str
@@ -63,6 +66,7 @@ class ScriptState:
     is_last: bool = False
     settings: SessionSettings = field(default_factory=SessionSettings)
     is_lenient: bool = False
+    has_legacy_patterns: bool = False
 
     def __post_init__(self) -> None:
         self.is_lenient = self.is_lenient_by_default
@@ -91,6 +95,8 @@ class ScriptState:
             self.overwrite_mode = None
         if key is None or key.lower() == ANSI:
             self.is_lenient = self.is_lenient_by_default
+        if key is None or key.lower() == POLICY:
+            self.has_legacy_patterns = False
 
 
 def dotted_name(parts: Iterable[str]) -> str:
@@ -103,7 +109,8 @@ def known_table(columns: Mapping[str, str], partitioned_by: tuple[str, ...], is_
     names = tuple(name.lower() for name in columns)
     types = {name.lower(): base_type(type_) for name, type_ in columns.items()}
     lowered = tuple(name.lower() for name in partitioned_by)
-    return KnownTable(types, (*(n for n in names if n not in lowered), *lowered), lowered, is_of_spark)
+    declared = {name.lower(): type_ for name, type_ in columns.items()}
+    return KnownTable(types, (*(n for n in names if n not in lowered), *lowered), lowered, is_of_spark, declared)
 
 
 def warehouse_tables(catalog: Catalog) -> dict[str, KnownTable]:
@@ -118,7 +125,9 @@ def warehouse_tables(catalog: Catalog) -> dict[str, KnownTable]:
         database, _, last = table.name.lower().rpartition(".")
         columns = {column.name: column.type for column in table.all_columns}
         parts = tuple(column.name for column in table.partition_columns)
-        named[dotted_name((database or "default", last))] = known_table(columns, parts, is_of_spark=False)
+        known = known_table(columns, parts, is_of_spark=False)
+        has_hidden = any(column.transform is not None for column in table.partition_columns)
+        named[dotted_name((database or "default", last))] = replace(known, names=None) if has_hidden else known
         if counts[last] == 1:
             named[last] = named[dotted_name((database or "default", last))]
     return named

@@ -25,7 +25,8 @@ as_json: "AS" "JSON"
 
 columns: "(" column ("," column)* ")"
 column: NAME type _column_option*
-_column_option: comment | column_default
+_column_option: comment | column_default | not_null
+not_null: NOT "NULL"
 column_default: "DEFAULT" EXPRESSION
 type: NAME                                              -> simple_type
     | NAME "(" NUMBER ("," NUMBER)* ")"                 -> sized_type
@@ -129,7 +130,22 @@ def column(name: Terminal, type_: str, *options: Clause) -> ColumnDef:
         )
     values = values_by_kind(options)
     text, span = values.get("DEFAULT", (None, name.span))
-    return ColumnDef(name.name, type_, values.get("COMMENT"), name.span, text, span)
+    not_null = next((option.span for option in options if option.kind == "NOT NULL"), None)
+    return ColumnDef(
+        name.name,
+        type_,
+        values.get("COMMENT"),
+        name.span,
+        text,
+        span,
+        not_null=not_null is not None,
+        not_null_span=not_null or name.span,
+    )
+
+
+@builds("not_null")
+def not_null(word: Terminal) -> Clause:
+    return Clause("NOT NULL", True, word.span)
 
 
 @builds("column_default")

@@ -90,8 +90,8 @@ class ColumnDef:
     """A column of CREATE TABLE, or of CREATE VIEW, which has no types.
 
     ``type`` is Spark's spelling in lower case, without blanks (a struct's fields keep their case); ``None`` refers to
-    a declared column. ``default`` is the text behind DEFAULT. ``transform`` is the function in PARTITIONED BY of which
-    the column is the argument: years, months, days or hours.
+    a declared column. ``default`` is the text behind DEFAULT, ``not_null`` says NOT NULL. ``transform`` is the function
+    in PARTITIONED BY of which the column is the argument: years, months, days or hours.
     """
 
     name: str
@@ -101,6 +101,8 @@ class ColumnDef:
     default: str | None = None
     default_span: Span = field(default=Span(0, 0), compare=False)
     transform: str | None = None
+    not_null: bool = False
+    not_null_span: Span = field(default=Span(0, 0), compare=False)
 
 
 @dataclass(frozen=True)

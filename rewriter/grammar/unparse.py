@@ -80,7 +80,8 @@ def column_text(column: ColumnDef) -> str:
     if column.transform is not None:
         return f"{column.transform}({quote_name(column.name)})"
     default = None if column.default is None else f"DEFAULT {column.default}"
-    return words(quote_name(column.name), column.type, default, option("COMMENT", column.comment))
+    not_null = "NOT NULL" if column.not_null else None
+    return words(quote_name(column.name), column.type, not_null, default, option("COMMENT", column.comment))
 
 
 def database_text(database: DatabaseName) -> str:

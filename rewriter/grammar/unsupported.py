@@ -93,7 +93,7 @@ def _refuse(head: str, hint: str, at: str = "", yet: bool = True, title: str = "
 
 
 def _tables(head: str) -> tuple[_Refusal, ...]:
-    constraints = "NOT GENERATED PRIMARY FOREIGN CONSTRAINT UNIQUE CHECK COLLATE"
+    constraints = "GENERATED PRIMARY FOREIGN CONSTRAINT UNIQUE CHECK COLLATE"
     return (
         _refuse(head, _PARTITIONED, "PARTITION", yet=False),
         _refuse(head, _BUCKETS, "CLUSTERED CLUSTER SORTED SKEWED DISTRIBUTED", yet=False),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from rewriter.errors import DataError
 from rewriter.session import Session
 
 
@@ -93,3 +95,30 @@ def test_temporary_tables(session: Session) -> None:
     ]
     session.execute("DROP TABLE t")
     assert rows(session, "SELECT what FROM t") == [("permanent",)]
+
+
+def test_columns_that_are_not_null(session: Session, tmp_path: Path) -> None:
+    """Each way into a table refuses a NULL in such a column, where Spark alone writes it into tables of files."""
+    session.execute("CREATE TABLE t (id INT NOT NULL, x DOUBLE NOT NULL, s STRING, p INT) PARTITIONED BY (p)")
+    session.execute("INSERT INTO t VALUES (1, 0.5D, NULL, 1)")
+    columns = {"id": pa.int32(), "x": pa.float64(), "s": pa.string(), "p": pa.int32()}
+    appended = pa.table({"id": [2, None], "x": [1.0, 2.0], "s": ["a", "b"], "p": [1, 1]}, pa.schema(columns.items()))
+    session.append("t", appended.slice(0, 1))
+    directory = tmp_path / "loaded"
+    session.execute(f"CREATE TABLE files (id INT, x DOUBLE, s STRING) STORED AS PARQUET LOCATION '{directory}'")
+    session.execute("INSERT INTO files VALUES (3, NULL, 'c')")
+    for write in (
+        lambda: session.execute("INSERT INTO t VALUES (NULL, 0.5D, 's', 2)"),
+        lambda: session.execute("INSERT INTO t VALUES (3, 0.5D, 's', 2), (3, CAST(NULL AS DOUBLE), 's', 3)"),
+        lambda: session.execute("INSERT OVERWRITE t PARTITION (p = 1) SELECT NULL, 0.5D, 's'"),
+        lambda: session.execute("INSERT INTO t (s, x, p) VALUES ('s', 0.5D, 2)"),
+        lambda: session.append("t", appended),
+        lambda: session.execute(f"LOAD DATA INPATH '{directory}' INTO TABLE t PARTITION (p = 4)"),
+    ):
+        with pytest.raises(DataError) as caught:
+            write()
+        assert (caught.value.condition, caught.value.sqlstate) == ("NOT_NULL_ASSERT_VIOLATION", "42000")
+    assert rows(session, "SELECT id, x, s, p FROM t ORDER BY id") == [(1, 0.5, None, 1), (2, 1.0, "a", 1)]
+    session.execute("ALTER TABLE t ALTER COLUMN id DROP NOT NULL")
+    session.execute("INSERT INTO t VALUES (NULL, 0.5D, 's', 2)")
+    assert rows(session, "SELECT count(*) FROM t WHERE id IS NULL") == [(1,)]

@@ -197,6 +197,7 @@ class ObjectChanges:
                 column,
                 type=change.types.get(column.name, column.type),
                 default=change.defaults.get(column.name, column.default),
+                not_null=column.not_null and column.name not in change.nullable,
             ).renamed(change.renamed.get(column.name, column.name))
             for column in columns
             if column.name not in change.dropped

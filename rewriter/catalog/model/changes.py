@@ -257,7 +257,8 @@ class AlterColumns:
     column: every value in existing files is one of the new type. New columns and types conflict with concurrent writes
     of the table, and concurrent changes of its columns: the first commit wins. Existing files have NULL in new columns;
     partitions, rollups and their freshness stay as they are. No fact may use a column whose type changes. ``defaults``
-    are by data column; ``None`` removes one. They concern later inserts only.
+    are by data column; ``None`` removes one. They concern later inserts only, and so do ``nullable``, the columns that
+    are NOT NULL no more.
 
     ``renamed`` are the new names of data columns; their values in files keep the stored name. ``dropped`` are data
     columns that the table no longer has. Both conflict as new columns do. No fact may use such a column: that of a cube
@@ -273,6 +274,7 @@ class AlterColumns:
     renamed: Mapping[str, str] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
     judged: Fact | None = None
+    nullable: tuple[str, ...] = ()
 
     @property
     def alters_reads(self) -> bool:

@@ -253,7 +253,13 @@ def _pair(data: object) -> tuple[str, str]:
 def _columns(data: list[list[Any]]) -> tuple[Column, ...]:
     if not all(isinstance(column, list) for column in data):
         raise TypeError(f"{data!r} is not a list of columns")
-    return tuple(Column(*column[:5], *(PartitionTransform(*parts) for parts in column[5:])) for column in data)
+    return tuple(map(_column, data))
+
+
+def _column(data: list[Any]) -> Column:
+    default, stored, transform, not_null = (*data[3:], None, None, None, None)[:4]
+    transform = None if transform is None else PartitionTransform(*transform)
+    return Column(data[0], data[1], data[2], default, stored, transform, bool(not_null))
 
 
 def _columns_data(columns: tuple[Column, ...]) -> list[list[Any]]:
@@ -262,6 +268,8 @@ def _columns_data(columns: tuple[Column, ...]) -> list[list[Any]]:
 
 def _column_options(column: Column) -> list[Any]:
     """Returns what columns of earlier versions do not have, as far as this one has it."""
+    if column.not_null:
+        return [column.default, column.stored, None, True]
     if column.transform is not None:
         return [column.default, column.stored, [column.transform.function, column.transform.source]]
     if column.stored is not None:

@@ -103,6 +103,7 @@ class Column:
     """A column: ``name``, ``type`` in Spark's spelling, and ``comment``, or ``None``. ``default`` is the literal that
     an INSERT writes if it has no value for the column, as it was typed. ``stored`` is the name of its values in data
     files, which never changes; ``None`` if it is ``name``. ``transform`` is that of a hidden partition column.
+    ``not_null`` says that no statement writes NULL into a data column; files of others may have it.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Column:
     default: str | None = None
     stored: str | None = None
     transform: PartitionTransform | None = None
+    not_null: bool = False
 
     @property
     def stored_name(self) -> str:

@@ -25,6 +25,7 @@ comment_column: "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "COMMEN
               | "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "TYPE" type         -> column_type
               | "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "SET" "DEFAULT" EXPRESSION -> set_default
               | "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "DROP" "DEFAULT"  -> drop_default
+              | "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "DROP" NOT NULL   -> drop_not_null
               | "ALTER" "TABLE" name "CHANGE" "COLUMN"? NAME NAME type ["COMMENT" STRING]    -> change_column
 comment_on: "COMMENT" "ON" "TABLE" name "IS" (STRING | NULL)
           | "COMMENT" "ON" "COLUMN" name "IS" (STRING | NULL)    -> comment_on_column
@@ -50,6 +51,13 @@ def add_columns(table: Name, *columns: Any) -> AddColumns:
                 object=definition.name,
                 hint=f"Omit DEFAULT, then ALTER TABLE {table.last} ALTER COLUMN {definition.name} SET DEFAULT … for "
                 "later rows.",
+            )
+        if definition.not_null:
+            raise NotSupportedError(
+                "ADD COLUMNS with NOT NULL is not supported: rows that are older than a column have NULL in it.",
+                position=definition.not_null_span,
+                object=definition.name,
+                hint="Omit NOT NULL, or CREATE a TABLE with the column and INSERT the rows there.",
             )
     return AddColumns(table=table, columns=definitions)
 
@@ -201,6 +209,25 @@ def drop_default(table: Name, column: Terminal) -> SetDefault:
 def set_default_text(s: SetDefault) -> str:
     change = "DROP DEFAULT" if s.default is None else f"SET DEFAULT {s.default}"
     return f"ALTER TABLE {name_text(s.table)} ALTER COLUMN {quote_name(s.column)} {change}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropNotNull(Statement):
+    """``ALTER TABLE t ALTER COLUMN c DROP NOT NULL``."""
+
+    table: Name
+    column: str
+    column_span: Span = field(default=Span(0, 0), compare=False)
+
+
+@builds("drop_not_null")
+def drop_not_null(table: Name, column: Terminal, *_: Terminal) -> DropNotNull:
+    return DropNotNull(table=table, column=column.name, column_span=column.span)
+
+
+@renders(DropNotNull)
+def drop_not_null_text(s: DropNotNull) -> str:
+    return f"ALTER TABLE {name_text(s.table)} ALTER COLUMN {quote_name(s.column)} DROP NOT NULL"
 
 
 @dataclass(frozen=True, kw_only=True)

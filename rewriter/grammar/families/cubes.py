@@ -41,7 +41,6 @@ bucketed_by: BUCKETED "BY" NAME
 precision: PRECISION NUMBER
 ordered_by: "BY" NAME PER names
 events: EVENTS
-not_null: NOT "NULL"
 alter_cube: "ALTER" "CUBE" name "ADD" ("COLUMN" | "COLUMNS")? cube_columns
 drop_cube_columns: "ALTER" "CUBE" name "DROP" ("COLUMN" | "COLUMNS")? ("(" NAME ("," NAME)* ")" | NAME) [CASCADE]
 rename_cube_column: "ALTER" "CUBE" name "RENAME" "COLUMN"? NAME "TO" NAME [CASCADE]
@@ -161,11 +160,6 @@ def ordered_by(name: Terminal, word: Terminal, dimensions: tuple[str, ...]) -> C
 @builds("events")
 def events(word: Terminal) -> Clause:
     return Clause("EVENTS", True, word.span)
-
-
-@builds("not_null")
-def not_null(word: Terminal) -> Clause:
-    return Clause("NOT NULL", True, word.span)
 
 
 def cube_column_text(column: CubeColumn) -> str:

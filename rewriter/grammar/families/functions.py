@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rewriter.errors import ParseError
+from rewriter.errors import AnalysisError, ParseError
 from rewriter.grammar.statement_parts import values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import ColumnDef, ColumnName, DatabaseName, Expression, Name
@@ -62,7 +62,21 @@ def no_parameters() -> tuple[ColumnDef, ...]:
 
 @builds("function_parameters")
 def function_parameters(parameters: tuple[ColumnDef, ...]) -> tuple[ColumnDef, ...]:
+    _refuse_not_null(parameters)
     return parameters
+
+
+def _refuse_not_null(columns: tuple[ColumnDef, ...]) -> None:
+    for column in columns:
+        if column.not_null:
+            raise AnalysisError(
+                f"User defined function is invalid: Cannot specify NOT NULL on function parameters: {column.name}.",
+                condition="USER_DEFINED_FUNCTIONS.NOT_NULL_ON_FUNCTION_PARAMETERS",
+                sqlstate="42601",
+                position=column.not_null_span,
+                object=column.name,
+                hint="Omit NOT NULL.",
+            )
 
 
 @builds("returned_table")
@@ -75,6 +89,7 @@ def returned_table(columns: tuple[ColumnDef, ...] | None) -> tuple[ColumnDef, ..
                 object=column.name,
                 hint="Only parameters have one.",
             )
+    _refuse_not_null(columns or ())
     return columns or ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from rewriter.errors import AnalysisError, Span
+from rewriter.errors import AnalysisError, NotSupportedError, Span
 from rewriter.grammar.families.clusters import on_cluster_text
 from rewriter.grammar.statement_parts import Clause, Terminal, from_to, refuse_duplicates, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
@@ -149,6 +149,7 @@ def create_table(
         options = with_path_as_location(table_options(values))
         return CreateTableAs(table=table, query=text, partitioned_by=partitioned_by, **flags, **options)
     options = with_path_as_location(table_options(values))
+    _refuse_not_null(columns or (), partitioned_by)
     if columns is None and options["location"] is None:
         raise AnalysisError(
             f"CREATE TABLE {table.last} has no columns, and no LOCATION whose files give them.",
@@ -160,6 +161,19 @@ def create_table(
             "'directory', of a directory with files.",
         )
     return CreateTable(table=table, columns=columns or (), partitioned_by=partitioned_by, **flags, **options)
+
+
+def _refuse_not_null(columns: tuple[ColumnDef, ...], partitioned_by: tuple[ColumnDef, ...]) -> None:
+    """Refuses NOT NULL of a partition column: partitions come in other ways than by rows that are written."""
+    names = {column.name.lower() for column in partitioned_by if column.transform is None}
+    for column in (*columns, *partitioned_by):
+        if column.not_null and column.name.lower() in names:
+            raise NotSupportedError(
+                f"The partition column {column.name} cannot be NOT NULL.",
+                position=column.not_null_span,
+                object=column.name,
+                hint="Omit NOT NULL, and filter NULL in the query.",
+            )
 
 
 @renders(CreateTable)

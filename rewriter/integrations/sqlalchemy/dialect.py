@@ -212,7 +212,7 @@ def _column(column: Column) -> dict[str, Any]:
     return {
         "name": column.name,
         "type": column_type(column.type),
-        "nullable": True,
+        "nullable": not column.not_null,
         "default": column.default,
         "comment": column.comment,
     }

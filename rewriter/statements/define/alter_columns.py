@@ -442,6 +442,16 @@ def set_default(statement: s.SetDefault, context: Context) -> Result:
     return Result("ALTER TABLE ALTER COLUMN")
 
 
+@runs(s.DropNotNull)
+def drop_not_null(statement: s.DropNotNull, context: Context) -> Result:
+    """ALTER TABLE … ALTER COLUMN … DROP NOT NULL: later statements may write NULL. Raises UNRESOLVED_COLUMN."""
+    table = _own_table(statement.table, context)
+    column = _named_column(table, statement.column, statement.column_span)
+    if column.not_null:
+        _commit(AlterColumns(table, nullable=(column.name,)), statement.table.span, context)
+    return Result("ALTER TABLE ALTER COLUMN")
+
+
 @runs(s.CommentTable)
 def comment_table(statement: s.CommentTable, context: Context) -> Result:
     """COMMENT ON TABLE."""

@@ -132,7 +132,7 @@ def _partitioning(column: Column) -> ColumnDef:
 def _column(column: Column) -> ColumnDef:
     if column.transform is not None:
         return _partitioning(column)
-    return ColumnDef(column.name, column.type, column.comment, default=column.default)
+    return ColumnDef(column.name, column.type, column.comment, default=column.default, not_null=column.not_null)
 
 
 def _view(view: View, context: Context) -> str:

@@ -561,7 +561,9 @@ def new_column(definition: ColumnDef) -> Column:
         )
     if definition.default is not None:
         check_default(definition.default, definition.type, definition.name, definition.default_span, "CREATE TABLE")
-    return Column(definition.name, definition.type, definition.comment, definition.default)
+    return Column(
+        definition.name, definition.type, definition.comment, definition.default, not_null=definition.not_null
+    )
 
 
 def no_partition_default(name: str, position: Span) -> NotSupportedError:

@@ -43,6 +43,7 @@ from rewriter.statements.maintain.check_fact import (
     ordinals_of,
     period_start,
 )
+from rewriter.statements.query.not_null_measures import check_declared
 from rewriter.statements.query.routing import place_on_cluster
 from rewriter.statements.resolve.fact_periods import (
     StoredPeriod,
@@ -402,7 +403,9 @@ def _write(
             options=table.file_options,
             sink=sink,
         )
-        return tuple(file for file in context.engine().write(query, write) if file.rows != 0)
+        files = tuple(file for file in context.engine().write(query, write) if file.rows != 0)
+        check_declared(table, files, context)
+        return files
 
     def change(write_id: int, files: Sequence[WrittenFile]) -> list[WriteChange]:
         by_values = group_files(files)

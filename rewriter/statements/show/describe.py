@@ -198,6 +198,9 @@ def _describe_table(statement: s.Describe, table: Table, context: Context) -> Re
     defaults: list[Row] = [(c.name, c.type, c.default) for c in table.columns if c.default is not None]
     if defaults and not statement.extended:
         rows += [("", "", ""), ("# Column Default Values", "", ""), *defaults]
+    not_null: list[Row] = [(c.name, c.type, "NOT NULL") for c in table.columns if c.not_null]
+    if not_null and partition is None:
+        rows += [("", "", ""), ("# Not Null Columns", "", ""), *not_null]
     return listing("DESCRIBE", _COLUMNS, rows)
 
 
@@ -253,6 +256,7 @@ def _describe_column(
         rows += [(label, figures.get(label) or "NULL") for label in _STATISTICS]
         rows += [("statistics", "stale: written after ANALYZE TABLE")] if stale else []
         rows += [] if column.default is None else [("default", column.default)]
+        rows += [("nullable", "false")] if column.not_null else []
         rows += [] if column.stored is None else [("stored_name", column.stored)]
     return listing("DESCRIBE", _INFO, rows)
 

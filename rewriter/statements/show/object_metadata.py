@@ -261,7 +261,7 @@ def columns_json(columns: Sequence[Column]) -> list[dict[str, object]]:
         {
             "name": column.name,
             **({"type": type_json(type_tree(column.type))} if column.type else {}),
-            "nullable": True,
+            "nullable": not column.not_null,
             **({} if column.comment is None else {"comment": column.comment}),
             **({} if column.default is None else {"default": column.default}),
         }

@@ -262,7 +262,10 @@ def columns(read: SystemRead) -> Iterator[Row]:
     for object_ in _objects(read):
         match object_:
             case Table():
-                described = [(column, "YES", _partition_key(column, object_)) for column in object_.all_columns]
+                described = [
+                    (column, "NO" if column.not_null else "YES", _partition_key(column, object_))
+                    for column in object_.all_columns
+                ]
             case View():
                 described = [(column, "YES", None) for column in read.view_columns(object_)]
             case Cube():

@@ -331,6 +331,7 @@ def test_functions_transforms_and_options_are_restored(tmp_path: Path, capsys: p
     statements = (
         "SHOW CREATE TABLE events",
         "SHOW CREATE TABLE texts",
+        "SHOW CREATE TABLE keyed",
         "DESCRIBE FUNCTION EXTENDED twice",
         "DESCRIBE FUNCTION EXTENDED above",
         "SELECT * FROM above(1)",
@@ -344,6 +345,7 @@ def test_functions_transforms_and_options_are_restored(tmp_path: Path, capsys: p
             CREATE FUNCTION twice(x INT DEFAULT 4) RETURNS INT COMMENT 'two times' RETURN x * 2;
             CREATE FUNCTION later(x INT) RETURN twice(x) + 1;
             CREATE TABLE events (n INT, ts TIMESTAMP) PARTITIONED BY (days(ts));
+            CREATE TABLE keyed (id INT NOT NULL DEFAULT 7, n INT) PARTITIONED BY (p STRING);
             CREATE FUNCTION above(x INT) RETURNS TABLE (p INT COMMENT 'the number', at TIMESTAMP)
             RETURN SELECT n, ts FROM events WHERE n > x;
             INSERT INTO events VALUES (1, TIMESTAMP '2024-01-01 10:00:00'), (2, TIMESTAMP '2024-01-02 00:00:00');
@@ -360,7 +362,7 @@ def test_functions_transforms_and_options_are_restored(tmp_path: Path, capsys: p
     assert "no problem found" in capsys.readouterr().out
     with Session(warehouse, "duckdb") as session:
         assert [session.execute(sql).fetch() for sql in statements] == before
-        assert before[5][0][:2] == (3, 8)
+        assert before[6][0][:2] == (3, 8)
         session.execute("INSERT INTO events VALUES (3, TIMESTAMP '2024-01-01 11:00:00')")
         assert len(session.execute("SHOW PARTITIONS events").fetch()) == 2
         session.execute("INSERT INTO texts VALUES (3, 'NB')")

@@ -226,7 +226,8 @@ def test_an_unknown_period() -> None:
 
 
 REFUSED = [
-    ("CREATE TABLE t (a int «NOT» NULL)", "Omit"),
+    ("CREATE TABLE t (a int, p int «NOT» NULL) PARTITIONED BY (p)", "Omit NOT NULL"),
+    ("ALTER TABLE t ADD COLUMNS (a int «NOT» NULL)", "Omit NOT NULL"),
     ("CREATE TABLE t (a «time»)", "timestamp"),
     (
         "CREATE TABLE pageview(user VARCHAR(100), cnt INT, date VARCHAR(100)) «PARTITION» BY LIST (date) "
