@@ -329,7 +329,9 @@ class DuckDBEngine:
         try:
             with self._own_errors(query, directory), self._object_files.unchanged(query.relations):
                 if prepared is None:
-                    interruptible(lambda: self._define_relations(query, opened), opened.connection.interrupt)
+                    interruptible(
+                        lambda: self._define_relations(query, translation.sql, opened), opened.connection.interrupt
+                    )
                 if translation.literals is not None:
                     opened.connection.register(literal_tables.NAME, translation.literals.arrow)
                     opened.tables.append(literal_tables.NAME)
@@ -338,12 +340,12 @@ class DuckDBEngine:
         finally:
             self._release(opened.connection, is_clean, managed)
 
-    def _define_relations(self, query: EngineQuery, opened: _OpenedQuery) -> None:
-        """Reads the columns of files, and copies the files that DuckDB does not read."""
+    def _define_relations(self, query: EngineQuery, sql: str, opened: _OpenedQuery) -> None:
+        """Reads the columns of files, and copies the files that DuckDB does not read. ``sql`` is the translation."""
         self._object_files.register(opened.connection, query.relations)
         for serial, relation in enumerate(query.relations):
             opened.relations[relation.name] = relation_select(
-                opened.connection, relation, serial, self._schemas, opened.tables
+                opened.connection, relation, serial, self._schemas, opened.tables, sql
             )
 
     @contextmanager

@@ -44,6 +44,9 @@ _MOST_KEPT, _LONGEST_KEPT = 256, 10_000
 #: How many files have the values of their partitions in the text of the query.
 _MOST_IN_TEXT = 256
 _GLOB, _BRACKETED = re.compile(r"[*?\[]"), r"[\g<0>]"
+#: Types of columns of JSON files whose values are not those of a DOUBLE that was written anew: -0, and 0.1 as a FLOAT.
+_COPIED_TEXTS = ("string", "double", "float")
+_NO_OBJECT = "[MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION] A line of a JSON file is no object."
 _WITH, _WITH_RECURSIVE = "WITH ", "WITH RECURSIVE "
 
 
@@ -92,24 +95,42 @@ def with_relations(sql: str, relations: Mapping[str, str]) -> str:
 
 
 def relation_select(
-    connection: duckdb.DuckDBPyConnection, relation: Relation, serial: int, schemas: FileSchemas, tables: list[str]
+    connection: duckdb.DuckDBPyConnection,
+    relation: Relation,
+    serial: int,
+    schemas: FileSchemas,
+    tables: list[str],
+    sql: str,
 ) -> str:
-    """Returns the query that reads a relation. Costs about 30 µs a file if their columns are not kept.
+    """Returns the query that reads a relation for ``sql``, a translated query. Costs about 30 µs a file if their
+    columns are not kept.
 
     Names of temporary tables that it needs, and creates, are added to ``tables``.
     """
     stored = relation.as_stored()
-    select = _stored_select(connection, stored, serial, schemas, tables)
+    select = _stored_select(connection, stored, serial, schemas, tables, _unnamed_columns(relation, sql))
     if stored is relation:
         return select
     items = (f"{quote(column.stored_name)} AS {quote(column.name)}" for column in relation.all_columns)
     return f"SELECT {', '.join(items)} FROM ({select})"
 
 
+def _unnamed_columns(relation: Relation, sql: str) -> frozenset[str]:
+    """Returns the data columns that a translated query does not name, which always does so with a qualifier."""
+    return frozenset(column.stored_name for column in relation.columns if f".{quote(column.name)}" not in sql)
+
+
 def _stored_select(
-    connection: duckdb.DuckDBPyConnection, relation: Relation, serial: int, schemas: FileSchemas, tables: list[str]
+    connection: duckdb.DuckDBPyConnection,
+    relation: Relation,
+    serial: int,
+    schemas: FileSchemas,
+    tables: list[str],
+    unnamed: frozenset[str],
 ) -> str:
-    """Returns the query that reads a relation, with the names that its files have."""
+    """Returns the query that reads a relation, with the names that its files have. JSON files are read without the
+    columns ``unnamed``, as Spark does: their values are neither parsed nor checked.
+    """
     data_format = check_usable(relation.format)
     format = data_format.name
     if has_copied_files(relation):
@@ -119,7 +140,7 @@ def _stored_select(
         groups = Scan((), relation.files)
     selects = [_by_path(connection, relation, group, schemas) for group in groups.by_path]
     for number, files in enumerate(by_value(relation, format, groups)):
-        selects.append(_by_value(connection, relation, format, files, f"{serial}_{number}", schemas, tables))
+        selects.append(_by_value(connection, relation, format, files, f"{serial}_{number}", schemas, tables, unnamed))
     if groups.packed:
         selects.append(_packed(connection, relation, groups.packed, schemas))
     selections, joined_parts = selections_of(relation, groups.packed_parts)
@@ -214,14 +235,18 @@ def _by_value(
     serial: str,
     schemas: FileSchemas,
     tables: list[str],
+    unnamed: frozenset[str],
 ) -> str:
     """Files whose values are only in the catalog: each file is joined with its values."""
     paths = list(dict.fromkeys(file.path for file in files))
-    source = _source(relation, format, paths, "" if not relation.partition_columns else f", filename='{_FILE}'")
+    filename = "" if not relation.partition_columns else f", filename='{_FILE}'"
     stored_columns: Sequence[tuple[str, str]] = ()
-    if DATA_FORMATS[format].is_text:
-        items = _text_items(relation, format, paths)
+    if format == JSON.name:
+        source, items = _json_source(relation, paths, filename, unnamed), _json_items(relation, unnamed)
+    elif DATA_FORMATS[format].is_text:
+        source, items = _source(relation, format, paths, filename), _text_items(relation, paths)
     else:
+        source = _source(relation, format, paths, filename)
         stored_columns = schemas.columns(connection, relation, source)
         items = _data_items(relation, stored_columns, relation.partition_columns != ())
     if not relation.partition_columns:
@@ -375,47 +400,56 @@ def _source(relation: Relation, format: str, paths: Sequence[str], filename: str
             f"quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, hive_partitioning=false, "
             f"columns={{{types}}}{filename})"
         )
-    if format != "json":
-        raise InternalError(f"DuckDB reads no files of the format {format} here.", object=relation.name)
-    row = {column.name: _declared(column) for column in relation.columns if not _is_other(column, format)}
-    if any(is_parsed(type_) or type_.is_decimal or type_.name == "string" for type_ in row.values()):
-        return _json_rows(paths, row, filename)
-    types = ", ".join(f"{string_literal(column.name)}: 'VARCHAR'" for column in relation.columns)
-    return (
-        f"read_json({_list(paths)}, format='newline_delimited', ignore_errors=false, hive_partitioning=false, "
-        f"columns={{{types}}}{filename})"
-    )
+    raise InternalError(f"DuckDB reads no files of the format {format} here.", object=relation.name)
 
 
-def _json_rows(paths: Sequence[str], row: Mapping[str, SqlType], filename: str) -> str:
-    """Returns the lines of JSON files as rows of these columns. DuckDB's own reader would make each number with a
-    fraction a DOUBLE, and write it anew.
+def _json_source(relation: Relation, paths: Sequence[str], filename: str, unnamed: frozenset[str]) -> str:
+    """Returns the rows of JSON files with the columns that are not ``unnamed``. DuckDB's own reader makes each number
+    with a fraction a DOUBLE and writes it anew, so it reads no table with columns where that could be seen.
     """
-    function = JsonFunction(JsonUse.ROW, struct_of([(n, STRING if t.name == "string" else t) for n, t in row.items()]))
-    lines = f"read_ndjson_objects({_list(paths)}, ignore_errors=false, hive_partitioning=false{filename})"
+    types = {column.name: _declared(column) for column in relation.columns if not _is_other(column, JSON.name)}
+    row = {name: type_ for name, type_ in types.items() if name not in unnamed}
+    parameters = f"{_list(paths)}, ignore_errors=false, hive_partitioning=false{filename}"
     file = f", {_FILE}" if filename else ""
+    if not row:
+        check = f"CASE WHEN json_type(json) = 'OBJECT' THEN true ELSE error({string_literal(_NO_OBJECT)}) END"
+        return f"(SELECT 1 AS {_ROW}{file} FROM read_ndjson_objects({parameters}) WHERE {check})"
+    if not any(is_parsed(type_) or type_.is_decimal or type_.name in _COPIED_TEXTS for type_ in types.values()):
+        columns = ", ".join(f"{string_literal(name)}: 'VARCHAR'" for name in row)
+        return f"read_json({parameters}, format='newline_delimited', records=true, columns={{{columns}}})"
+    struct = struct_of([(name, STRING if type_.name == "string" else type_) for name, type_ in row.items()])
+    function = JsonFunction(JsonUse.ROW, struct)
     items = ", ".join(f"{field_sql(_ROW, name)} AS {quote(name)}" for name in row)
-    return f"(SELECT {items}{file} FROM (SELECT {function.name}(json) AS {_ROW}{file} FROM {lines}))"
+    lines = f"SELECT {function.name}(json) AS {_ROW}{file} FROM read_ndjson_objects({parameters})"
+    return f"(SELECT {items}{file} FROM ({lines}))"
 
 
-def _text_items(relation: Relation, format: str, paths: Sequence[str]) -> list[str]:
-    """Columns of CSV and JSON: text, cast as Spark casts it."""
-    if format == "csv":
-        header = common_header(paths, delimiter(relation.options))
-        names_in_file = {name.lower(): name for name in header}
-    else:
-        names_in_file = {column.name.lower(): column.name for column in relation.columns}
+def _text_items(relation: Relation, paths: Sequence[str]) -> list[str]:
+    """Columns of CSV files: text, cast as Spark casts it."""
+    names_in_file = {name.lower(): name for name in common_header(paths, delimiter(relation.options))}
     items = []
     for column in relation.columns:
         name = names_in_file.get(column.name.lower())
-        if _is_other(column, format):
+        if _is_other(column, "csv"):
             items.append(f"NULL AS {quote(column.name)}")
-            continue
-        target = _declared(column)
-        if name is None:
-            items.append(f"CAST(NULL AS {duckdb_type(target)}) AS {quote(column.name)}")
-            continue
-        items.append(_cast_text(column, name, format))
+        elif name is None:
+            items.append(f"CAST(NULL AS {duckdb_type(_declared(column))}) AS {quote(column.name)}")
+        else:
+            items.append(_cast_text(column, name, "csv"))
+    return items
+
+
+def _json_items(relation: Relation, unnamed: frozenset[str]) -> list[str]:
+    """Columns of JSON files: text that is cast as Spark casts it, and values that are parsed."""
+    items = []
+    for column in relation.columns:
+        if _is_other(column, JSON.name):
+            items.append(f"NULL AS {quote(column.name)}")
+        elif column.name in unnamed:
+            message = string_literal(f"the column {column.name} was not read")
+            items.append(f"CAST(error({message}) AS {_type_name(column)}) AS {quote(column.name)}")
+        else:
+            items.append(_cast_text(column, column.name, JSON.name))
     return items
 
 
