@@ -433,6 +433,23 @@ def test_a_writer_meets_a_fact_that_was_created_meanwhile(w: Warehouse) -> None:
     assert w.outdated("days", P.DAILY) == ["2013-01-01"]
 
 
+@pytest.mark.share(1)
+def test_a_whole_base_alone_proves_what_was_read_before_the_fact(w: Warehouse) -> None:
+    hours, days, coarse = (w.create(name) for name in BASE)
+    w.into(hours, "2013-01-01-00")
+    first_day = KeyRange(key(hours, "2013-01-01"), key(hours, "2013-01-02"))
+    with w.catalog.begin() as whole, w.catalog.begin() as part, w.catalog.begin() as beside:
+        written = [
+            write(tx, coarse, month) for tx, month in ((whole, "2013-01"), (part, "2013-02"), (beside, "2013-03"))
+        ]
+        w.create_fact(BASE)
+        whole.commit(written[:1], {hours.id: None})
+        part.commit(written[1:2], {hours.id: [first_day]})
+        beside.commit(written[2:], {hours.id: None, days.id: None})
+    assert (w.fresh("coarse", P.MONTHLY), w.unproven("coarse", P.MONTHLY)) == (["2013-01"], [])
+    assert w.outdated("coarse", P.MONTHLY) == ["2013-02", "2013-03"]
+
+
 @pytest.mark.parametrize(
     ("tables", "error", "condition"),
     [
