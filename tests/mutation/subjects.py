@@ -27,9 +27,9 @@ TESTS = (
 )
 #: Of tests of several cases, all cases of these run, and one share of the others, whatever the commit is.
 _WHOLE = (
-    "tests/unit/timeline/", "tests/unit/certificate/test_law.py", "tests/unit/test_doctests.py", "tests/planner/",
-    "tests/golden/",
-)  # fmt: skip
+    *("tests/unit/timeline/", "tests/unit/certificate/test_law.py", "tests/unit/catalog/test_freshness.py"),
+    *("tests/unit/test_doctests.py", "tests/planner/", "tests/golden/"),
+)
 SHARE = 0
 
 
