@@ -17,7 +17,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "timeline": ("timeline/*.py", "timeline/kinds/*.py"),
     "certificate": ("certificate/*.py",),
 }
-#: The tests that try mutants: quick ones and unit tests, all without Spark and PostgreSQL.
+#: The tests that try mutants: quick ones and unit tests, all without Spark, PostgreSQL and a browser.
 TESTS = (
     *(f"tests/unit/{folder}" for folder in ("timeline", "planner", "certificate", "catalog", "html", "terminal")),
     *(f"tests/unit/statements/{folder}" for folder in ("define", "maintain", "query", "show", "write")),
@@ -26,7 +26,10 @@ TESTS = (
     "tests/golden",
 )
 #: Of tests of several cases, all cases of these run, and one share of the others, whatever the commit is.
-_WHOLE = ("tests/unit/timeline/", "tests/unit/test_doctests.py", "tests/planner/", "tests/golden/")
+_WHOLE = (
+    *("tests/unit/timeline/", "tests/unit/certificate/test_law.py", "tests/unit/catalog/test_freshness.py"),
+    *("tests/unit/test_doctests.py", "tests/planner/", "tests/golden/"),
+)
 SHARE = 0
 
 
@@ -46,7 +49,8 @@ class Selection:
         session.items = [item for item in session.items if self._is_selected(item)]
 
     def _is_selected(self, item: pytest.Item) -> bool:
-        if item.nodeid in self._long or item.get_closest_marker("spark") or "postgres" in item.nodeid:
+        is_apart = any(item.get_closest_marker(name) for name in ("spark", "browser")) or "postgres" in item.nodeid
+        if is_apart or item.nodeid in self._long:
             return False
         is_single = "[" not in item.nodeid or item.nodeid.startswith(_WHOLE)
         return is_single or not item.get_closest_marker("long")

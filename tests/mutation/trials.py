@@ -63,6 +63,8 @@ class Trials:
         self.mutants, self.lines, self.budget, self.show = mutants, lines, budget, show
         self.killers: dict[Path, Counter[str]] = defaultdict(Counter)
         self.has_failed = False
+        #: Killers that were seen to pass without a mutant, in such a process.
+        self._sound: set[str] = set()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -93,12 +95,17 @@ class Trials:
             return Trial(mutant, Outcome.NOT_APPLIED, "", seconds)
         if status == _SURVIVED:
             return Trial(mutant, Outcome.SURVIVED, "", seconds)
+        if test not in self._sound:
+            if _forked(functools.partial(self._run, None, [items[test]]))[0] == _KILLED:
+                del items[test]
+                return self._trial(mutant, items)
+            self._sound.add(test)
         killers[test] += 1
         return Trial(mutant, Outcome.KILLED, test, seconds)
 
-    def _run(self, mutant: Mutant, items: Sequence[pytest.Item], report: Callable[[str], object]) -> int:
+    def _run(self, mutant: Mutant | None, items: Sequence[pytest.Item], report: Callable[[str], object]) -> int:
         """Runs the tests in the process of the mutant. A test that takes too long ends the process."""
-        if not _is_applied(mutant):
+        if mutant is not None and not _is_applied(mutant):
             return _NOT_APPLIED
         items[0].config.pluginmanager.unregister(name="terminalreporter")
         for item, following in zip(items, [*items[1:], None], strict=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rewriter.catalog.keys.encoding import prefix
@@ -431,6 +433,48 @@ def test_a_writer_meets_a_fact_that_was_created_meanwhile(w: Warehouse) -> None:
         rollup.commit([changes[1]], [tables["hours"].id])
     assert w.fresh("hours", P.HOURLY) == ["2013-01-01-00", "2013-01-01-05"]
     assert w.outdated("days", P.DAILY) == ["2013-01-01"]
+
+
+@pytest.mark.share(1)
+def test_a_base_that_was_read_with_rollups_beside_it_proves_nothing(w: Warehouse) -> None:
+    both = w.create("both")
+    w.into(both, "2013-01-01")
+    with w.catalog.begin() as tx:
+        month = write(tx, both, "2013-01")
+        w.create_fact({"both": (P.DAILY, P.MONTHLY)})
+        tx.commit([month], {both.id: None})
+    assert (w.fresh("both", P.MONTHLY), w.outdated("both", P.MONTHLY)) == ([], ["2013-01"])
+
+
+@pytest.mark.share(1)
+def test_a_base_of_another_leading_time_outdates_every_rollup(w: Warehouse) -> None:
+    hours, days = w.create("hours"), w.create("days")
+    tables = (storage_table("hours", [P.HOURLY]), replace(storage_table("days", [P.DAILY]), time="u"))
+    with w.catalog.begin() as tx:
+        cube = Cube(tx.allocate_id(), "c", (), (), ("t", "u"), ("t", "u"))
+        tx.commit([CreateObject(cube), CreateObject(Fact(tx.allocate_id(), "f", "c", (Storage("default", tables),)))])
+    w.into(hours, "2013-05-05-00")
+    w.overwrite(days, "2013-01-01", sources=[hours])
+    assert w.catalog.snapshot().timeline("days", P.DAILY, "u").count == 1
+    w.into(hours, "2013-07-07-00")
+    assert w.catalog.snapshot().outdated("days", P.DAILY, "u").count == 1
+
+
+@pytest.mark.share(1)
+def test_a_whole_base_alone_proves_what_was_read_before_the_fact(w: Warehouse) -> None:
+    hours, days, coarse = (w.create(name) for name in BASE)
+    w.into(hours, "2013-01-01-00")
+    first_day = KeyRange(key(hours, "2013-01-01"), key(hours, "2013-01-02"))
+    with w.catalog.begin() as whole, w.catalog.begin() as part, w.catalog.begin() as beside:
+        written = [
+            write(tx, coarse, month) for tx, month in ((whole, "2013-01"), (part, "2013-02"), (beside, "2013-03"))
+        ]
+        w.create_fact(BASE)
+        whole.commit(written[:1], {hours.id: None})
+        part.commit(written[1:2], {hours.id: [first_day]})
+        beside.commit(written[2:], {hours.id: None, days.id: None})
+    assert (w.fresh("coarse", P.MONTHLY), w.unproven("coarse", P.MONTHLY)) == (["2013-01"], [])
+    assert w.outdated("coarse", P.MONTHLY) == ["2013-02", "2013-03"]
 
 
 @pytest.mark.parametrize(

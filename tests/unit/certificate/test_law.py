@@ -674,6 +674,8 @@ def test_a_view_is_the_one_of_the_commit(session: Session) -> None:
          "departed)) WHERE at >= '2013-01-01' AND at < '2013-02-01'", True),
         ("SELECT s FROM (SELECT departed AS at, SUM(distance) AS s FROM flights GROUP BY departed LIMIT 3) WHERE "
          "at >= '2013-01-01' AND at < '2013-02-01'", False),
+        ("SELECT s FROM (SELECT departed AS at, SUM(distance) AS s FROM flights GROUP BY departed OFFSET 1) WHERE "
+         "at >= '2013-01-01' AND at < '2013-02-01'", False),
         ("SELECT s FROM (SELECT departed AS at, SUM(distance) AS s, RANK() OVER (ORDER BY departed) AS r FROM flights "
          "GROUP BY departed) WHERE at >= '2013-01-01' AND at < '2013-02-01'", False),
         ("SELECT s FROM (SELECT departed AS at, SUM(distance) AS s FROM flights GROUP BY departed) WHERE "
