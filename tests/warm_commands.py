@@ -19,6 +19,11 @@ from pathlib import Path
 #: Sends its arguments, environment, directory and streams to the server, and signals to the process; exits as it does.
 _CLIENT = """#!{python} -SE
 import json, os, signal, socket, sys
+process, early = 0, []
+def forward(number, frame):
+    os.kill(process, number) if process else early.append(number)
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, forward)
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
 request = json.dumps([sys.argv[1:], dict(os.environ), os.getcwd()]).encode()
@@ -26,8 +31,8 @@ socket.send_fds(server, [len(request).to_bytes(8, "big")], [0, 1, 2])
 server.sendall(request)
 lines = server.makefile()  # Under load, the process and its exit code arrive together.
 process = int(lines.readline())
-for number in (signal.SIGINT, signal.SIGTERM):
-    signal.signal(number, lambda number, frame: os.kill(process, number))
+for number in early:
+    os.kill(process, number)
 sys.exit(int(lines.readline() or 1))
 """
 

@@ -18,6 +18,7 @@ import warm_commands
 from rotation import turn
 from terminals import Terminal
 
+import rewriter
 from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.catalog.store import schema
 from rewriter.exec.duckdb.engine import DuckDBEngine
@@ -31,6 +32,8 @@ CREATE TABLE plain (n INT) PARTITIONED BY (p INT);
 INSERT INTO h MARK COMPLETE FROM '2024-01-01' TO '2024-02-01' VALUES (0, DATE '2024-01-01');
 """
 SUM = "SELECT SUM(n) FROM v WHERE at >= '2024-01-01' AND at < '2024-02-01'"
+#: The directory of the package's modules, as tracebacks show it.
+PACKAGE = str(Path(rewriter.__file__).parent)
 #: The days that a script writes, one a statement. Each has a number of its own.
 DAYS = range(1, 5)
 
@@ -78,9 +81,10 @@ def check_script(folder: Path, engine: DuckDBEngine, command: list[str], moment:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     took = time.monotonic() - started
-    # At its very end, Python leaves the signal to the system.
-    assert process.returncode in (0, 130, -signal.SIGINT), (process.returncode, out, err)
-    assert err == ("Interrupted.\n" if process.returncode == 130 else ""), err
+    # While Python itself starts, it shows the signal in its own way. At its very end, it leaves it to the system.
+    if "KeyboardInterrupt" not in err or PACKAGE in err:
+        assert process.returncode in (0, 130, -signal.SIGINT), (process.returncode, out, err)
+        assert err == ("Interrupted.\n" if process.returncode == 130 else ""), err
     with Session(warehouse, engine) as session:
         days = [number.bit_length() - 1 for number in written(session, "h")][1:]
         assert days == list(DAYS[: len(days)]), days
@@ -106,7 +110,7 @@ def test_a_script(folder: Path, duckdb: DuckDBEngine, moments: int) -> None:
         code, whole = check_script(folder / "whole", duckdb, [str(executable)], 60)
         assert code == 0
         for number in range(moments):
-            codes.append(check_script(folder / str(number), duckdb, [str(executable)], rng.uniform(0, whole))[0])
+            codes.append(check_script(folder / str(number), duckdb, [str(executable)], rng.uniform(0.2, whole))[0])
     assert codes.count(130) > moments // 2, codes
 
 

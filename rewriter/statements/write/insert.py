@@ -462,15 +462,35 @@ def staging_directory(table: Table) -> Iterator[str]:
 
 @contextmanager
 def take_back_files(table: Table, moved_paths: Sequence[str], failure: type[BaseException]) -> Iterator[None]:
-    """Removes the moved files after such a failure, unless the commit may have succeeded."""
+    """Removes the moved files after such a failure, unless the commit may have succeeded. Raises
+    ``OperationalError`` EXTERNAL_WRITE_FAILED where some cannot be removed.
+    """
     try:
         yield
     except CommitUnknownError:
         raise
-    except failure:
-        for path in moved_paths:
-            remove_file(path, (table.location, os.path.dirname(path)))
-        raise
+    except failure as error:
+        left = [path for path in moved_paths if not _is_removed(table, path)]
+        if not left:
+            raise
+        raise OperationalError(
+            f"The external table {table.name} cannot be written, and {len(left)} of the new files cannot be removed, "
+            f"among them {left[0]}: {error}.",
+            condition="EXTERNAL_WRITE_FAILED",
+            object=table.name,
+            hint="Remove them before you run the statement again: queries read them.",
+        ) from error
+
+
+def _is_removed(table: Table, path: str) -> bool:
+    """Removes a moved file. Returns whether it is gone."""
+    try:
+        remove_file(path, (table.location, os.path.dirname(path)))
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def known_partitions(target: Target, context: Context) -> dict[PartitionValues, Partition]:
