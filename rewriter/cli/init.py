@@ -191,8 +191,9 @@ def _read(source: _Source, session: Session) -> _Events:
         raise DataError(
             f"No column is a TIMESTAMP or DATE: {shown}.",
             condition="INVALID_CUBE",
-            hint="A time as text or as a number is converted by a view: CREATE VIEW v AS SELECT *, to_timestamp(c) AS "
-            f"happened FROM {source.relation}; then CREATE CUBE {quote_name(_name(source))} FROM v.",
+            hint="A view gives columns their types, those of times and of numbers: CREATE VIEW v AS SELECT "
+            f"to_timestamp(t) AS t, CAST(n AS BIGINT) AS n, … FROM {source.relation}; then CREATE CUBE "
+            f"{quote_name(_name(source))} FROM v.",
         )
     counts = ", ".join(
         f"COUNT(DISTINCT {quote_name(c.name)}), COUNT({quote_name(c.name)})" for c in columns if "<" not in c.type

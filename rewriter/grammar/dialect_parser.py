@@ -311,7 +311,8 @@ def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str], start: s
             if near:
                 return f"Did you mean {near[0]}?"
         if "NAME" in expected and token.kind is TokenKind.STRING:
-            return "Expected a name: quote names with backquotes, `…`."
+            files = " Files are named by their format: FROM parquet.`…`." if tokens[index - 1].is_word("FROM") else ""
+            return f"Expected a name: quote names with backquotes, `…`.{files}"
     shown = names if len(names) <= _MAX_SHOWN_WORDS + 1 else [*names[:_MAX_SHOWN_WORDS], "…"]
     return f"Expected {', '.join(shown)}."
 

@@ -367,15 +367,19 @@ def drop_table(statement: s.DropTable, context: Context) -> Result:
     return Result("DROP TABLE")
 
 
-def already_exists(name: Name) -> IntegrityError:
-    """Returns the error for a name that a table, view, cube or fact has already."""
+def already_exists(name: Name, *, has_condition: bool = True) -> IntegrityError:
+    """Returns the error for a name that a table, view, cube or fact has already. ``has_condition`` says whether the
+    statement takes IF NOT EXISTS.
+    """
     return IntegrityError(
         f"Cannot create {name.last} because it already exists.",
         condition="TABLE_OR_VIEW_ALREADY_EXISTS",
         sqlstate="42P07",
         position=name.span,
         object=name.last,
-        hint="Choose a different name, drop the existing object, or add IF NOT EXISTS.",
+        hint="Choose a different name, drop the existing object, or add IF NOT EXISTS."
+        if has_condition
+        else "Choose a different name, or drop the existing object.",
     )
 
 

@@ -58,8 +58,8 @@ _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _HASHED = ("int", "bigint", "float", "double", "string")
 _TEXTS = ("string", "boolean", "date")
 _CONVERT = (
-    "A time as text or as a number is converted by a view: CREATE VIEW v AS SELECT *, to_timestamp(c) AS happened "
-    "FROM …; then CREATE CUBE … FROM v."
+    "A view gives columns their types, those of times and of numbers: CREATE VIEW v AS SELECT to_timestamp(t) AS t, "
+    "CAST(n AS BIGINT) AS n, … FROM …; then CREATE CUBE … FROM v."
 )
 
 
@@ -94,7 +94,7 @@ def create_cube_from(statement: CreateCubeFrom, context: Context) -> Result:
     the time, the errors of the statements that it stands for, and leaves nothing behind then.
     """
     if context.snapshot.named(single(statement.name)) is not None:
-        raise already_exists(statement.name)
+        raise already_exists(statement.name, has_condition=False)
     plain_name(statement.name, "cube")
     events = event_source(statement, context)
     declaration = _declare(statement, events, context)
@@ -166,6 +166,8 @@ def _create(declaration: _Declaration, context: Context) -> tuple[Fact, list[Cre
     with context.catalog.begin(context.snapshot) as transaction:
         created: list[CreateObject] = []
         if declaration.table is not None:
+            if context.snapshot.named(single(declaration.table.table)) is not None:
+                raise already_exists(declaration.table.table, has_condition=False)
             created.append(CreateObject(build_table(declaration.table, transaction.allocate_id(), context)))
         cube = declaration.cube
         try:

@@ -11,6 +11,7 @@ from rewriter.catalog.facts.time_binding import declared_period
 from rewriter.catalog.keys.types import partition_type
 from rewriter.catalog.keys.values import hidden_column
 from rewriter.catalog.model.objects import Column, Cube, Fact, Table
+from rewriter.catalog.model.stored_paths import READ_FILES, files_hint
 from rewriter.catalog.storage.data_files import FoundFile, visible_files
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, Span
@@ -72,6 +73,8 @@ def event_source(statement: CreateCubeFrom, context: Context) -> EventSource:
     source = statement.source
     names_format = len(source.parts) == 2 and source.parts[0].lower() in DATA_FORMATS
     is_path = names_format and not source.last.isidentifier()
+    if len(source.parts) == 1 and not source.last.isidentifier() and os.path.exists(source.last):
+        raise _files_without_format(source)
     table = None if is_path else context.snapshot.named(single(source))
     if isinstance(table, Cube | Fact):
         raise invalid_cube(
@@ -90,6 +93,8 @@ def event_source(statement: CreateCubeFrom, context: Context) -> EventSource:
             table.columns, name_text(source), table=table, layout=_layout_of(table, source.span, context)
         )
     if table is None and not names_format:
+        if len(source.parts) == 1 and os.path.exists(source.last):
+            raise _files_without_format(source)
         context.table(source)  # Raises that it cannot be found.
     if statement.external:
         return _external(source, context)
@@ -129,6 +134,17 @@ def event_columns(sql: str, span: Span, context: Context) -> tuple[Column, ...]:
 
 def invalid_cube(message: str, span: Span, hint: str) -> AnalysisError:
     return AnalysisError(message, condition="INVALID_CUBE", position=span, hint=hint)
+
+
+def _files_without_format(source: Name) -> AnalysisError:
+    return AnalysisError(
+        f"The table or view {source.last} cannot be found.",
+        condition="TABLE_OR_VIEW_NOT_FOUND",
+        sqlstate="42P01",
+        position=source.span,
+        object=source.last,
+        hint=files_hint(source.last) or f"{READ_FILES}FROM parquet.`{source.last}`.",
+    )
 
 
 def _files(source: Name, path: str | None = None) -> str:

@@ -167,11 +167,31 @@ def test_a_wrong_declaration_leaves_nothing_behind(
     assert objects(session) == []
 
 
+@pytest.mark.parametrize("source", ["logs", "`./logs`", "'logs'"])
+def test_files_are_named_by_their_format(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    (tmp_path / "logs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Error) as caught:  # There is no warehouse yet.
+        session.execute(f"CREATE CUBE v FROM {source}")
+    assert "by their format: FROM parquet.`" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("name", ["v", "v_events"])
+def test_a_name_that_exists(session: Session, files: str, name: str) -> None:
+    session.execute(f"CREATE TABLE {name} (a INT)")
+    with pytest.raises(Error, match=f"Cannot create {name} because it already exists") as caught:
+        session.execute(f"CREATE CUBE v FROM {files}")
+    assert caught.value.hint == "Choose a different name, or drop the existing object."
+
+
 def test_no_column_is_the_time(session: Session, tmp_path: Path) -> None:
     (tmp_path / "e").mkdir()
     pq.write_table(pa.table({"at": ["2024-01-01"], "n": [1]}), tmp_path / "e" / "a.parquet")
-    with pytest.raises(Error, match=r"No column is a TIMESTAMP or DATE: at STRING, n BIGINT\."):
+    with pytest.raises(Error, match=r"No column is a TIMESTAMP or DATE: at STRING, n BIGINT\.") as caught:
         session.execute(f"CREATE CUBE v FROM parquet.`{tmp_path / 'e'}`")
+    assert "to_timestamp(t) AS t, CAST(n AS BIGINT) AS n" in str(caught.value.hint)
     two = {name: pa.array([START], pa.timestamp("us", "UTC")) for name in ("sent", "came")}
     pq.write_table(pa.table(two), tmp_path / "e" / "a.parquet")
     with pytest.raises(Error, match="sent, came are TIMESTAMP: nothing says which is the time of an event"):
