@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _BY_SYNTAX = frozenset(
     """
     ! != % & * + - / < << <= <=> <> = == > >= >> ^ and array between case cast current_database current_date
-    current_schema current_timestamp div extract ilike in like not or regexp rlike trim when | || ~
+    current_schema current_timestamp div extract ilike in like not or regexp rlike trim uuid when | || ~
     """.split()
 )
 #: Names whose forms are written with another one.
