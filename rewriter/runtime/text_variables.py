@@ -30,6 +30,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _SPACES = ("hivevar", "hiveconf")
 #: The namespaces of Hive and Spark whose values no statement sets.
 _FOREIGN_SPACES = ("env", "system", "metaconf", "spark", "sparkconf")
+#: How a string has the text of a reference, of which the name follows.
+_AS_TEXT = "For the text itself, write '\\u0024"
 #: The beginning of an escape in a string, whose end the next characters may be.
 _OPEN_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[01][0-7]?)?\Z")
 #: What opens a quoted reference: a colon that is no operator of its operand, and a quote.
@@ -80,9 +82,10 @@ class _Reference:
     space: str = ""
 
     @property
-    def is_optional(self) -> bool:
-        """True if the reference may be text of another language, where it stands in a string."""
-        return self.form == "$" and self.space not in (*_SPACES, *_FOREIGN_SPACES)
+    def is_text(self) -> bool:
+        """True if Hive and Spark leave the reference as it is in a string: of an unknown namespace, or with a blank."""
+        is_unknown = self.space not in ("", *_SPACES, *_FOREIGN_SPACES)
+        return self.form == "$" and (is_unknown or re.fullmatch(r"\S+", self.name) is None)
 
 
 def mask_references(text: str) -> str:
@@ -139,7 +142,7 @@ def _edited(text: str, edits: Sequence[_Edit]) -> BoundText:
 def _hive_references(text: str, variables: Variables) -> list[_Reference]:
     references = []
     for match in _HIVE_REFERENCE.finditer(text):
-        space, name, span = (match[1] or "").lower(), match[2].strip(), Span(*match.span())
+        space, name, span = (match[1] or "").lower(), match[2], Span(*match.span())
         if (span.start - len(text[: span.start].rstrip("\\"))) % 2:
             continue  # An escaped $ in a string.
         own, other = variables.values, variables.configuration
@@ -168,8 +171,11 @@ def _hive_edits(text: str, lexed: Sequence[Token], references: Sequence[_Referen
         if index == len(lexed) or lexed[index].start >= reference.span.end:
             continue  # In a comment.
         token = lexed[index]
-        if reference.is_optional and reference.name not in reference.values and token.kind is TokenKind.STRING:
-            continue  # Such text has a meaning of its own in other languages, whose code a string may hold.
+        is_string = token.kind is TokenKind.STRING
+        if is_string and reference.is_text:
+            continue
+        if is_string and not reference.space and reference.name not in reference.values:
+            raise _unset(reference, "Hive leaves its reference in the string, and Spark removes it.", _AS_TEXT)
         if reference.space not in ("", *_SPACES):
             raise ProgrammingError(
                 f"The namespace '{reference.space}' of a variable is not supported.",
@@ -237,17 +243,22 @@ def _is_operand(token: Token) -> bool:
 def _value(reference: _Reference) -> str:
     value = reference.values.get(reference.name)
     if value is None:
-        is_conf = reference.form == "$" and not reference.is_optional
-        raise ProgrammingError(
-            f"The variable {reference.name} is not set.",
-            condition="UNBOUND_SQL_PARAMETER",
-            sqlstate="42P02",
-            position=reference.span,
-            object=reference.name,
-            hint=f"Set it: SET {reference.name} = VALUE"
-            + (", or in the shell --hiveconf." if is_conf else f", or in the shell --var {reference.name}=VALUE."),
-        )
+        raise _unset(reference)
     return value
+
+
+def _unset(reference: _Reference, effect: str = "", other_hint: str = "") -> ProgrammingError:
+    is_conf = reference.form == "$" and reference.space in _SPACES
+    option = "--hiveconf" if is_conf else f"--var {reference.name}=VALUE"
+    hint = f"Set it: SET {reference.name} = VALUE, or in the shell {option}."
+    return ProgrammingError(
+        f"The variable {reference.name} is not set. {effect}".rstrip(),
+        condition="UNBOUND_SQL_PARAMETER",
+        sqlstate="42P02",
+        position=reference.span,
+        object=reference.name,
+        hint=f"{hint} {other_hint}{{{reference.name}}}'." if other_hint else hint,
+    )
 
 
 def _single(reference: _Reference, value: str) -> _Edit:

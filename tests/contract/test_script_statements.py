@@ -346,6 +346,7 @@ def alone(spark: SparkEngine, request: pytest.FixtureRequest) -> Iterator[list[t
     """Each statement with its outcome in a session of Spark alone."""
     spark.prewarm()
     session: Any = spark._running_spark().session.newSession()
+    session.conf.set("spark.sql.variable.substitute", "true")  # Its default.
     session.sql("CREATE DATABASE scripts_alone")
     session.sql("USE scripts_alone")
     lines = (SCRIPT if request.param == "scripts" else TABLE_FUNCTIONS).strip().split("\n")
@@ -377,3 +378,15 @@ def test_scripts_return_what_spark_returns(
 def _is_statement(outcome: tuple[Any, ...], expected: tuple[Any, ...]) -> bool:
     """Returns whether both succeeded without rows: Spark has no columns for some statements."""
     return outcome[0] == [] and expected[0] == []
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("engine_name", ["duckdb", "spark"])
+def test_text_that_looks_like_a_variable_stays(engine_name: str, spark: SparkEngine, tmp_path: Path) -> None:
+    with Session(tmp_path / "warehouse", spark if engine_name == "spark" else "duckdb") as session:
+        session.execute("SET x = y")
+        query = r"SELECT 'a\${x}', 'a\u0024{x}', '${foo:x}', '${ x }', '${x}'"
+        assert session.execute(query).fetch() == [("a${x}", "a${x}", "${foo:x}", "${ x }", "y")]
+        with pytest.raises(Error, match="Spark removes it") as caught:
+            session.execute("SELECT regexp_replace('abc', '(b)', '${1}')")
+    assert caught.value.condition == "UNBOUND_SQL_PARAMETER"

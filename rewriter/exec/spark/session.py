@@ -420,6 +420,8 @@ _SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.storeAssignmentPolicy": "ANSI",
+    # The variables of a text have their values before Spark gets it. Spark would read escaped references, too.
+    "spark.sql.variable.substitute": "false",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # ORC's reader orders -0.0 before 0.0: it would skip the rows of one where a condition names the other.
     "spark.sql.orc.filterPushdown": "false",

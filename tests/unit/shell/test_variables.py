@@ -49,7 +49,8 @@ def of(text: str) -> str:
         ("WHERE dt = '${hivevar:day}'", r"WHERE dt = 'it\'s'"),
         ('WHERE dt = "${hivevar:double}${year}"', r'WHERE dt = "say \"x\"2024"'),
         ("SELECT 'a\\${hivevar:year}'", "SELECT 'a\\${hivevar:year}'"),
-        ("SELECT '${unknown}', '$x', '{x}'", "SELECT '${unknown}', '$x', '{x}'"),
+        ("SELECT '${un known}', '${}', '$x', '{x}'", "SELECT '${un known}', '${}', '$x', '{x}'"),
+        ("SELECT '${ year }', '\\u0024{year}'", "SELECT '${ year }', '\\u0024{year}'"),
         ("SELECT r'${hivevar:year}'", "SELECT r'2024'"),
         ("SELECT `${hivevar:tick}`", "SELECT `a``b`"),
         ("SELECT * FROM sales_${hivevar:year}_${year}", "SELECT * FROM sales_2024_2024"),
@@ -65,7 +66,7 @@ def of(text: str) -> str:
         ("SELECT '${hivevar:nested}', '${parameter}'", "SELECT '${hivevar:year}', ':year'"),
         ("SELECT ?", "SELECT ?"),
         ("SELECT 5 -${n}, -${hivevar:n}", "SELECT 5 - -5, - -5"),
-        ("SELECT '${unknown}', :whole", "SELECT '${unknown}', 7"),
+        ("SELECT '${foo:unknown}', :whole", "SELECT '${foo:unknown}', 7"),
         ("SELECT '${foo:bar}', 1 -- ${env:HOME}", "SELECT '${foo:bar}', 1 -- ${env:HOME}"),
         ("SELECT '\\\\${year}', '\\n${year}', '\\u0041${year}'", "SELECT '\\\\2024', '\\n2024', '\\u00412024'"),
     ],
@@ -86,6 +87,9 @@ def test_values(text: str, expected: str | None) -> None:
         ("SELECT :unknown", "UNBOUND_SQL_PARAMETER", ":unknown"),
         ("SELECT '${hivevar:unknown}'", "UNBOUND_SQL_PARAMETER", "${hivevar:unknown}"),
         ("SELECT ${unknown}", "UNBOUND_SQL_PARAMETER", "${unknown}"),
+        # Hive leaves it, and Spark removes it.
+        ("SELECT '${unknown}'", "UNBOUND_SQL_PARAMETER", "${unknown}"),
+        ("SELECT regexp_replace(s, '(b)', '${1}')", "UNBOUND_SQL_PARAMETER", "${1}"),
         ("SELECT ${env:HOME}", "PROGRAMMING_ERROR", "${env:HOME}"),
         *((f"SELECT '{reference}'", "PROGRAMMING_ERROR", reference) for reference in (
             "${env:HOME}", "${system:user.name}", "${metaconf:x}", "${spark:x}", "${sparkconf:x}"
