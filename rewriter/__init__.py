@@ -8,16 +8,19 @@ exactly.
 """
 
 import os as _os
-import signal as _signal
 import sys as _sys
-from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+#: The built-in part of ``signal``. The import of the rest takes time in which Ctrl-C would show a traceback.
+_signal = __import__("_signal")
 
 if (_sys.argv[:1] == ["-m"] or list(map(_os.path.basename, _sys.argv[:1])) == ["rewriter"]) and (
     _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
 ):
     # This process is the command. Ctrl-C ends it while it loads its modules; then ``cli.main.run_process`` takes over.
     _signal.signal(_signal.SIGINT, lambda *_: (_os.write(2, b"Interrupted.\n"), _os._exit(130)))
+
+from importlib import import_module as _import_module  # noqa: E402
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: E402
 
 if _TYPE_CHECKING:
     from rewriter.connectors.commit_policies import register_commit_policy
