@@ -30,8 +30,6 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _SPACES = ("hivevar", "hiveconf")
 #: The namespaces of Hive and Spark whose values no statement sets.
 _FOREIGN_SPACES = ("env", "system", "metaconf", "spark", "sparkconf")
-#: How a string has the text of a reference, of which the name follows.
-_AS_TEXT = "For the text itself, write '\\u0024"
 #: The beginning of an escape in a string, whose end the next characters may be.
 _OPEN_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[01][0-7]?)?\Z")
 #: What opens a quoted reference: a colon that is no operator of its operand, and a quote.
@@ -175,7 +173,8 @@ def _hive_edits(text: str, lexed: Sequence[Token], references: Sequence[_Referen
         if is_string and reference.is_text:
             continue
         if is_string and not reference.space and reference.name not in reference.values:
-            raise _unset(reference, "Hive leaves its reference in the string, and Spark removes it.", _AS_TEXT)
+            as_text = f" For the text itself, write '\\u0024{{{reference.name}}}'."
+            raise _unset(reference, " Hive leaves its reference in the string, and Spark removes it.", as_text)
         if reference.space not in ("", *_SPACES):
             raise ProgrammingError(
                 f"The namespace '{reference.space}' of a variable is not supported.",
@@ -250,14 +249,13 @@ def _value(reference: _Reference) -> str:
 def _unset(reference: _Reference, effect: str = "", other_hint: str = "") -> ProgrammingError:
     is_conf = reference.form == "$" and reference.space in _SPACES
     option = "--hiveconf" if is_conf else f"--var {reference.name}=VALUE"
-    hint = f"Set it: SET {reference.name} = VALUE, or in the shell {option}."
     return ProgrammingError(
-        f"The variable {reference.name} is not set. {effect}".rstrip(),
+        f"The variable {reference.name} is not set.{effect}",
         condition="UNBOUND_SQL_PARAMETER",
         sqlstate="42P02",
         position=reference.span,
         object=reference.name,
-        hint=f"{hint} {other_hint}{{{reference.name}}}'." if other_hint else hint,
+        hint=f"Set it: SET {reference.name} = VALUE, or in the shell {option}.{other_hint}",
     )
 
 
