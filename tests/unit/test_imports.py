@@ -25,7 +25,7 @@ COMMON = {
     "uris.py",
 }
 MOST_LINES = 800
-MOST_FILES = 675
+MOST_FILES = 680
 #: Sixteen, `certificate` and `convert`.
 MOST_FOLDERS = 18
 MOST_ROOT_MODULES = 13

@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from rewriter.catalog.model.partition_transforms import PartitionTransform
     from rewriter.catalog.model.sql_functions import SqlBody
 
-# Names of objects: a database and a name in it, as one text by which the catalog identifies an object.
-#
-# An object in the database ``default`` is known by its name alone (``t``), all others by both (``sales.t``): a
-# catalog that never had another database does not change. Names contain no points, so a text identifies one object.
-# Databases are in lower case, as in Spark. All functions are O(length of the name).
+# Names of objects: a database and a name in it, as one text. An object in the database ``default`` is known by its name
+# alone (``t``), all others by both (``sales.t``). Names contain no points, so a text identifies one object. Databases
+# are in lower case, as in Spark. All functions are O(length of the name).
 
 #: The database that always exists.
 DEFAULT_DATABASE = "default"

@@ -169,7 +169,7 @@ def _refuse_not_null(columns: tuple[ColumnDef, ...], partitioned_by: tuple[Colum
     for column in (*columns, *partitioned_by):
         if column.not_null and column.name.lower() in names:
             raise NotSupportedError(
-                f"The partition column {column.name} cannot be NOT NULL.",
+                f"NOT NULL of the partition column {column.name} is not supported.",
                 position=column.not_null_span,
                 object=column.name,
                 hint="Omit NOT NULL, and filter NULL in the query.",

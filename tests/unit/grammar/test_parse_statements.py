@@ -21,6 +21,7 @@ from rewriter.grammar.families.columns import (
     CommentColumn,
     CommentTable,
     DropColumns,
+    DropNotNull,
     RenameColumn,
     SetDefault,
 )
@@ -954,6 +955,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
         "ALTER TABLE t ALTER COLUMN a SET DEFAULT DATE '2024-01-31';",
         SetDefault(table=name("t"), column="a", default="DATE '2024-01-31'"),
     ),
+    ("ALTER TABLE s.t ALTER COLUMN a DROP NOT NULL", DropNotNull(table=name("s", "t"), column="a")),
     ("ALTER TABLE s.t CHANGE a DROP DEFAULT", SetDefault(table=name("s", "t"), column="a", default=None)),
     (
         "INSERT INTO t PARTITION (p) SELECT x FROM STREAM csv.`a/b` OPTIONS ('Stream' = 's', 'k' = '') WHERE x > 1",

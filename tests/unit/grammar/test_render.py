@@ -22,6 +22,7 @@ from rewriter.grammar.families.columns import (
     CommentColumn,
     CommentTable,
     DropColumns,
+    DropNotNull,
     RenameColumn,
     SetDefault,
 )
@@ -399,6 +400,7 @@ statements = some.one_of(
         column=names,
         default=some.sampled_from([None, "-1", "'x, y'", "DATE '2024-01-31'", "NULL"]),
     ),
+    some.builds(DropNotNull, table=qualified, column=names),
     some.builds(DropTable, table=qualified, if_exists=flags, purge=flags),
     some.builds(
         lambda how, **parts: CreateView(or_replace=how == "REPLACE", if_not_exists=how == "IF NOT EXISTS", **parts),
