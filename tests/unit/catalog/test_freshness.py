@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
@@ -462,19 +463,23 @@ def test_a_base_of_another_leading_time_outdates_every_rollup(w: Warehouse) -> N
 
 @pytest.mark.share(1)
 def test_a_whole_base_alone_proves_what_was_read_before_the_fact(w: Warehouse) -> None:
-    hours, days, coarse = (w.create(name) for name in BASE)
+    hours, more, days, coarse = (w.create(name) for name in ("hours", "more", "days", "coarse"))
     w.into(hours, "2013-01-01-00")
     first_day = KeyRange(key(hours, "2013-01-01"), key(hours, "2013-01-02"))
-    with w.catalog.begin() as whole, w.catalog.begin() as part, w.catalog.begin() as beside:
-        written = [
-            write(tx, coarse, month) for tx, month in ((whole, "2013-01"), (part, "2013-02"), (beside, "2013-03"))
-        ]
-        w.create_fact(BASE)
-        whole.commit(written[:1], {hours.id: None})
-        part.commit(written[1:2], {hours.id: [first_day]})
-        beside.commit(written[2:], {hours.id: None, days.id: None})
+    read_by_month = {
+        "2013-01": {hours.id: None, more.id: None},
+        "2013-02": {hours.id: [first_day], more.id: None},
+        "2013-03": {hours.id: None, more.id: None, days.id: None},
+        "2013-04": {hours.id: None},
+    }
+    with ExitStack() as stack:
+        transactions = {month: stack.enter_context(w.catalog.begin()) for month in read_by_month}
+        written = {month: write(tx, coarse, month) for month, tx in transactions.items()}
+        w.create_fact({**BASE, "more": (P.HOURLY,)})
+        for month, sources in read_by_month.items():
+            transactions[month].commit([written[month]], sources)
     assert (w.fresh("coarse", P.MONTHLY), w.unproven("coarse", P.MONTHLY)) == (["2013-01"], [])
-    assert w.outdated("coarse", P.MONTHLY) == ["2013-02", "2013-03"]
+    assert w.outdated("coarse", P.MONTHLY) == ["2013-02", "2013-03", "2013-04"]
 
 
 @pytest.mark.parametrize(
