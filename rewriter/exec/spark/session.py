@@ -495,7 +495,7 @@ def apply_settings(session: Any, own: Mapping[str, str], defaults: Mapping[str, 
 #: Settings of a session that an analyzed query does not read any more.
 _READ_BY_ANALYSIS = (
     "spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.storeAssignmentPolicy",
-    "spark.sql.parquet.outputTimestampType",
+    "spark.sql.parquet.outputTimestampType", "spark.sql.variable.substitute",
 )  # fmt: skip
 #: Settings that must be off where files of a format have some types inside of a column: only whole columns are kept
 #: from filters (``relations._UNFILTERED_TYPES``).
