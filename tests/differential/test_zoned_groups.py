@@ -64,7 +64,8 @@ class Question:
 def question(here: World, chosen: random.Random) -> Question:
     """A random query with functions of what it groups by."""
     starts = functions(here)
-    key = chosen.choice(list(KEYS))
+    # The clocks there change by half an hour: hours of a grand total are refused by both engines.
+    key = chosen.choice([key for key in KEYS if "hour" not in key or here.zone != "Australia/Lord_Howe"])
     start_of = starts[key]
     readings: list[tuple[str, Callable[[datetime], object]]] = []
     offered = [*OF_ALL, *(OF_HOURS if "hour" in key else ()), *(() if "week" in key else OF_MONTHS)]
