@@ -64,7 +64,7 @@ class Question:
 def question(here: World, chosen: random.Random) -> Question:
     """A random query with functions of what it groups by."""
     starts = functions(here)
-    # The clocks there change by half an hour: hours of a grand total are refused by both engines.
+    # The clocks there change by half an hour: hours beside a grand total are refused.
     key = chosen.choice([key for key in KEYS if "hour" not in key or here.zone != "Australia/Lord_Howe"])
     start_of = starts[key]
     readings: list[tuple[str, Callable[[datetime], object]]] = []
