@@ -50,7 +50,6 @@ REFUSED = [
     ("SELECT convert_timezone('PST', ts) FROM e", "time zone 'PST'"),
     ("SELECT convert_timezone('nosuch', 'UTC', ts) FROM e", "time zone 'nosuch'"),
     ("SELECT CAST(convert_timezone('UTC', ts) AS BIGINT) FROM e", "cast from timestamp_ntz to bigint"),
-    ("SELECT sequence(convert_timezone('UTC', ts), ts) FROM e", "sequence from timestamp_ntz"),
     ("SELECT extract(EPOCH FROM ts) FROM e", "EPOCH"),
     ("SELECT date_trunc(s, ts) FROM e", "argument s"),
     ("SELECT date_format(ts, 'QQQ') FROM e", "QQQ"),
@@ -242,6 +241,11 @@ _WITH_A_TYPE = "Write CASE WHEN … THEN … ELSE … END with a value of a type
 @pytest.mark.parametrize(
     ("sql", "named", "hint"),
     [
+        (
+            "SELECT sequence(convert_timezone('UTC', ts), ts) FROM e",
+            "sequence from timestamp_ntz",
+            "Write it over DATEs or whole numbers, and cast them.",
+        ),
         (
             "SELECT first_value(r) FILTER (WHERE k) OVER (ORDER BY r) FROM e",
             "FIRST_VALUE with FILTER and OVER",
