@@ -96,13 +96,13 @@ def test_an_option_that_runs_nothing(option: str) -> None:
 
 def test_show_tables(warehouse: Path) -> None:
     modules = imported("-w", str(warehouse), "--engine", "duckdb", "-e", "SHOW TABLES")
-    check(modules, 352, 243, (*NEVER, *ENGINES, *PLANNER, "prompt_toolkit"))
+    check(modules, 356, 248, (*NEVER, *ENGINES, *PLANNER, "prompt_toolkit"))
 
 
 def test_a_query_of_a_cube(warehouse: Path) -> None:
     modules = imported("-w", str(warehouse), "--engine", "duckdb", "-e", QUERY)
     check(
-        modules, 566, 370, (*NEVER, "prompt_toolkit", "rewriter.statements.define.tables", "rewriter.catalog.workspace")
+        modules, 600, 411, (*NEVER, "prompt_toolkit", "rewriter.statements.define.tables", "rewriter.catalog.workspace")
     )
 
 

@@ -23,7 +23,7 @@ EXAMPLES = {
     "&": "6 & 3", "|": "6 | 3", "^": "6 ^ 3", "~": "~6", "<<": "6 << 1", ">>": "6 >> 1", "cast": "CAST('1.5' AS float)",
     "not": "NOT true", "or": "true OR false", "regexp": "'a' regexp 'a'", "rlike": "'a' RLIKE 'a'",
     "current_database": "current_database()", "current_schema": "current_schema()",
-    "trim": "trim(' a ')", "when": "CASE WHEN true THEN 1 END",
+    "trim": "trim(' a ')", "uuid": "uuid()", "when": "CASE WHEN true THEN 1 END",
 }  # fmt: skip
 
 
