@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import date, datetime
 from functools import cached_property
 from operator import itemgetter
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from rewriter.certificate.evidence import NotUnderstood, Refuted
-from rewriter.certificate.expressions import ComputedExpressions, arms_in, period_of_unit, tree_of, union_in
+from rewriter.certificate.expressions import ArmQuery, ComputedExpressions, arms_in, period_of_unit, tree_of, union_in
 from rewriter.certificate.periods import Range, floor, following, moment, to_clocks, transitions
 from rewriter.certificate.states import with_commits
 from rewriter.certificate.subqueries import (
@@ -86,19 +87,19 @@ class QueryTexts:
             raise NotUnderstood(f"the name {_MARK}")
         return outline + text[position:], unions
 
-    def arms_at(self, start: int, source: exp.Expr) -> list[tuple[exp.Select, exp.Expr | None]]:
-        """Returns the queries of the union in the place of a cube, in their order, and their conditions."""
+    def arms_at(self, start: int, source: exp.Expr) -> list[ArmQuery]:
+        """Returns the queries of the union in the place of a cube, in their order."""
         is_mark = isinstance(source.this, exp.Select) and source.this.sql() == f"SELECT {_MARK}{start}"
-        left: list[tuple[exp.Expr, exp.Expr | None]] = [(source.this, None)]
-        left = [*reversed([*arms_in(self._outline[1][start])])] if is_mark else left
-        arms: list[tuple[exp.Select, exp.Expr | None]] = []
+        left = [*reversed(arms_in(self._outline[1][start]))] if is_mark else [ArmQuery(source.this, None, None)]
+        arms: list[ArmQuery] = []
         while left:
-            node, condition = left.pop()
-            if condition is None and isinstance(node, exp.Union) and clauses_of(node) == {"this", "expression"}:
-                left += [(node.expression, None), (node.this, None)]
+            arm = left.pop()
+            node = arm.query
+            if arm.condition is None and isinstance(node, exp.Union) and clauses_of(node) == {"this", "expression"}:
+                left += [ArmQuery(side, None, None) for side in (node.expression, node.this)]
             elif isinstance(node, exp.Select):
                 where = node.args.get("where")
-                arms.append((node, where.this if condition is None and where is not None else condition))
+                arms.append(arm if arm.condition is not None or where is None else replace(arm, condition=where.this))
             else:
                 raise NotUnderstood(f"{type(node).__name__} in place of the cube")
         return arms

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from rewriter.lazy_dataclass import dataclass
 
@@ -81,8 +81,13 @@ class OutOfSight(Unaccepted):
 
 #: The maximum number of versions of partitions that are kept for further certificates, beside those of the last read.
 _MOST_VERSIONS = 200_000
+#: The maximum number of texts and of pieces for which is kept what was read for them.
+_MOST_KEPT = 64
 #: Runs a SELECT with parameters ``:name`` on the catalog's database, and returns its rows.
 Rows = Callable[[str, Mapping[str, object]], Sequence[Sequence[Any]]]
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 #: ``ended`` of a row that nothing has ended.
 _NEVER = 9223372036854775807
@@ -122,6 +127,34 @@ class Record:
         return was_made and not self.tombstone and (self.ended is None or self.ended > commit)
 
 
+@dataclass(frozen=True)
+class PieceContent:
+    """The partitions that a commit saw in the periods of a piece, by their starts in the order of time."""
+
+    by_start: Mapping[int, Sequence[Record]]
+
+    @cached_property
+    def records(self) -> Sequence[Record]:
+        """The partitions, in this order."""
+        return [record for of_period in self.by_start.values() for record in of_period]
+
+    @cached_property
+    def starts_of_values(self) -> Mapping[tuple[str | None, ...], int]:
+        """The starts of the periods, by the values of the partitions."""
+        return {record.values: start for start, records in self.by_start.items() for record in records}
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the partitions."""
+        return digest(self.records)
+
+    @cached_property
+    def counts(self) -> Mapping[str, int | None]:
+        """The counts that a certificate states."""
+        records = self.records
+        return {"periods": len(self.by_start), "partitions": len(records), "rows": count_rows(records)}
+
+
 def digest(records: Iterable[Record]) -> str:
     """Returns 16 hexadecimal digits of SHA-256 over values, rows and commit of each partition, in the order of values.
 
@@ -135,6 +168,13 @@ def count_rows(records: Sequence[Record]) -> int | None:
     """Returns the number of rows of partitions; ``None`` if that of one is unknown."""
     counts = [record.rows for record in records]
     return None if None in counts else sum(count or 0 for count in counts)
+
+
+def keep(kept: dict[_Key, _Value], key: _Key, value: _Value) -> None:
+    """Adds what was read for a text or a piece, in place of all others once there are many."""
+    if len(kept) >= _MOST_KEPT:
+        kept.clear()
+    kept[key] = value
 
 
 def _first_value(record: Record) -> str:
@@ -182,11 +222,17 @@ class CatalogRecords:
         self._versions: dict[tuple[int, str | None, str | None], list[Record]] = {}
         #: Of a fact, table, period and zone: a range of time, and the versions of partitions in it by their starts.
         self.located: dict[tuple[int, int, str, str], tuple[tuple[int, int], list[tuple[int, Record]]]] = {}
+        #: Of a fact, table, period and ranges of its periods: the partitions in them, their rows and their digest.
+        self.stated: dict[tuple[str, int, str, Any], tuple[Sequence[Record], int | None, str]] = {}
         #: Of a table and a period: the numbers of the periods that partitions name, by their values.
         self.ordinals: dict[tuple[int, str], dict[tuple[str | None, ...], int | None]] = {}
         #: Of a table: the typed values of its partitions, by their texts; and of an expression, what it makes of them.
         self.typed: dict[int, dict[tuple[str | None, ...], Mapping[str, Any]]] = {}
         self.computed: dict[tuple[int, Any], dict[tuple[str | None, ...], Any]] = {}
+        #: Of a fact, table, period, zone and ranges of time, as a piece has them: its partitions.
+        self.pieces: dict[tuple[int, int, str, str, Sequence[tuple[int, int]]], PieceContent] = {}
+        #: Of a table and the text of a query over it: the partitions that it selects, with their typed values.
+        self.selected: dict[tuple[int, str | None], Sequence[tuple[Record, Mapping[str, Any]]]] = {}
         #: Of a fact: its tables, as ``stored_tables`` reads them.
         self.stored_tables: dict[int, Sequence[Any]] = {}
         #: Rollups that hold their base: fact, table, period, zone, and values of the partition.
@@ -268,6 +314,9 @@ class CatalogRecords:
             self.ordinals.clear()
             self.typed.clear()
             self.computed.clear()
+            self.selected.clear()
+            self.pieces.clear()
+            self.stated.clear()
             self.checked_rollups.clear()
         return versions
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import calendar
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -584,12 +584,23 @@ def union_in(text: str) -> str | None:
     return text[1 : words.ends[last] - 1] if is_named or len(words.tokens) == last + 1 else None
 
 
-def arms_in(union: str) -> Iterator[tuple[exp.Expr, exp.Expr | None]]:
-    """Yields the queries of a union that ``union_in`` has returned, and their conditions. A query whose condition has
-    rare words has it in its own tree.
+@dataclass(frozen=True)
+class ArmQuery:
+    """A query of a union in place of a cube, and its condition. ``text`` is that of both, if it is known. A query whose
+    condition has rare words has it in its own tree. The trees are not to be changed.
     """
+
+    query: exp.Expr
+    condition: exp.Expr | None
+    text: str | None
+
+
+@lru_cache(maxsize=64)
+def arms_in(union: str) -> Sequence[ArmQuery]:
+    """Returns the queries of a union that ``union_in`` has returned."""
     words = _words_of(union)
     assert words is not None
+    arms = list[ArmQuery]()
     starts = [0, *(index + 2 for index in words.outermost("UNION", "ALL"))]
     wheres = words.outermost("WHERE")
     for start, behind in zip(starts, [*(start - 2 for start in starts[1:]), len(words.tokens)], strict=True):
@@ -597,7 +608,8 @@ def arms_in(union: str) -> Iterator[tuple[exp.Expr, exp.Expr | None]]:
         where = next((index for index in wheres if start < index < behind), behind)
         condition = _condition_in([*words.tokens[where + 1 : behind], ""]) if where < behind else None
         head = union[begin : end if condition is None else words.ends[where - 1]]
-        yield tree_of(head), condition
+        arms.append(ArmQuery(tree_of(head), condition, union[begin:end]))
+    return arms
 
 
 #: Names that are no columns.

@@ -51,15 +51,15 @@ from rewriter.certificate.evidence import (
     NotUnderstood,
     Object,
     OutOfSight,
+    PieceContent,
     Record,
     Refuted,
     Rows,
     Unaccepted,
     Verdict,
-    count_rows,
-    digest,
+    keep,
 )
-from rewriter.certificate.expressions import ComputedExpressions, text_ranges, typed_values
+from rewriter.certificate.expressions import ArmQuery, ComputedExpressions
 from rewriter.certificate.periods import (
     FIRST,
     LAST,
@@ -98,7 +98,7 @@ from rewriter.certificate.stored_tables import (
     written_by,
 )
 from rewriter.certificate.subqueries import clauses_of, counterpart, enclosing_nodes, offset_of_name
-from rewriter.certificate.transforms import partition_test
+from rewriter.certificate.transforms import selected_partitions
 
 FORMAT = "rewriter certificate 1"
 
@@ -307,28 +307,14 @@ class _Reference:
         check_listed(stored)
         if outside := difference(read_ranges(piece["ranges"]), [self.windows[stored.name]]):
             raise Refuted(f"{ranges_text(outside)} is outside of the time in which {stored.name} is used")
-        wanted = [
-            start
-            for range_ in read_ranges(piece["ranges"])
-            for start in checked_starts(piece["period"], self.zone, range_)
-        ]
-        by_start: dict[int, list[Record]] = {start: [] for start in wanted}
-        for begin, end in read_ranges(piece["ranges"]):
-            for start, record in self._located(stored, stored.layouts[piece["period"]], (begin, end)):
-                if begin <= start and start in by_start and record.is_seen(self.catalog.commit):
-                    by_start[start].append(record)
-        for start, records in by_start.items():
-            self._check_presence(stored, piece, start, records)
-        records = [record for of_period in by_start.values() for record in of_period]
-        counts = ("periods", len(wanted)), ("partitions", len(records)), ("rows", count_rows(records))
-        for name, count in counts:
+        content = self._content_of(stored, piece)
+        for name, count in content.counts.items():
             if count != piece[name]:
                 raise Refuted(f"it has {count} {name}, not {piece[name]}")
-        if digest(records) != piece["digest"]:
+        if content.digest != piece["digest"]:
             raise Refuted("its partitions have another content than the certificate states")
-        self.selected.setdefault(stored.name, {}).update(
-            (record.values, start) for start, of_period in by_start.items() for record in of_period
-        )
+        self.selected.setdefault(stored.name, {}).update(content.starts_of_values)
+        records, by_start = content.records, content.by_start
         for record in records if stored.others else ():
             for name, value in stored.other_values(record, piece["period"], self.zone).items():
                 if name.startswith("time ") and value is not None:
@@ -337,6 +323,27 @@ class _Reference:
         if reasons != stated or len(reasons) != len(piece["rests_on"]):
             texts = [", ".join(sorted(map(" ".join, words))) for words in (reasons, stated)]
             raise Refuted(f"it rests on {texts[0]}; the certificate names {texts[1] or 'nothing'}")
+
+    def _content_of(self, stored: StoredTable, piece: Mapping[str, Any]) -> PieceContent:
+        """Returns the partitions in the periods of a piece. Each has one, and the columns of COMPLETE WITH."""
+        ranges = (*read_ranges(piece["ranges"]),)
+        key = stored.fact.id, stored.table.id, piece["period"], self.zone, ranges
+        content = self.catalog.pieces.get(key)
+        if content is None:
+            starts = [start for range_ in ranges for start in checked_starts(piece["period"], self.zone, range_)]
+            by_start: dict[int, list[Record]] = {start: [] for start in starts}
+            for begin, end in ranges:
+                for start, record in self._located(stored, stored.layouts[piece["period"]], (begin, end)):
+                    if begin <= start and start in by_start and record.is_seen(self.catalog.commit):
+                        by_start[start].append(record)
+            for start, records in by_start.items():
+                self._check_presence(stored, piece, start, records)
+            content = PieceContent(by_start)
+            # Periods of ranges that overlap would be counted twice.
+            if len(starts) != len(by_start):
+                raise Refuted("its ranges overlap")
+            keep(self.catalog.pieces, key, content)
+        return content
 
     def _located(self, stored: StoredTable, layout: Layout, range_: Range) -> list[tuple[int, Record]]:
         """Returns all versions of the partitions around a range, with the starts of their periods, in their order. They
@@ -707,7 +714,7 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     if not is_union_alone:
         raise NotUnderstood("what stands in place of the cube")
     arms = reference.texts.arms_at(start, source)
-    names = [tuple(item.alias_or_name.lower() for item in arm.expressions) for arm, _ in arms]
+    names = [tuple(item.alias_or_name.lower() for item in arm.query.expressions) for arm in arms]
     if len(set(names)) > 1:
         raise Refuted("the pieces have different columns in one place")
     if block.used_columns() is None and names[0] != tuple(map(str.lower, block.cube.definition["column_order"])):
@@ -718,8 +725,8 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     if marked := {name for name in names[0] if name.startswith("rw_")} & columns:
         raise NotUnderstood(f"the name {min(marked)} in the query")
     selected: dict[str, set[tuple[str | None, ...]]] = {}
-    for arm, condition in arms:
-        table, chosen = _check_arm(arm, condition, reference, block)
+    for arm in arms:
+        table, chosen = _check_arm(arm, reference, block)
         if chosen & selected.get(table, set()):
             raise Refuted(f"partitions of {table} are read twice")
         if chosen:
@@ -744,17 +751,17 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
         raise Refuted(f"the executed text selects other partitions of {', '.join(tables)} than the pieces name")
 
 
-def _check_arm(
-    arm: exp.Select, condition: exp.Expr | None, reference: _Reference, block: QueryBlock
-) -> tuple[str, set[tuple[str | None, ...]]]:
+def _check_arm(arm: ArmQuery, reference: _Reference, block: QueryBlock) -> tuple[str, set[tuple[str | None, ...]]]:
     """Returns the table of a piece's query, and the partitions that it selects."""
-    if clauses_of(arm) - {"expressions", "from_", "where"}:
+    query = arm.query
+    assert isinstance(query, exp.Select)
+    if clauses_of(query) - {"expressions", "from_", "where"}:
         raise NotUnderstood("a clause in place of the cube")
-    if arm.args.get("from_") is None:
-        if condition is None or condition.sql() != "1 = 0":
+    if query.args.get("from_") is None:
+        if arm.condition is None or arm.condition.sql() != "1 = 0":
             raise Refuted("rows stand in place of the cube, and no piece has any")
         return "", set()
-    table = arm.args["from_"].this
+    table = query.args["from_"].this
     stored = reference.tables.get(".".join(part.name for part in table.parts).lower())
     if stored is None:
         if table.sql("spark").lower() in reference.catalog.tables_of(reference.stated["cube"]):
@@ -762,12 +769,11 @@ def _check_arm(
         raise Refuted(f"{table.sql('spark')} is no table of the facts")
     if clauses_of(table) - {"this", "db"}:
         raise NotUnderstood(f"{table.sql('spark')[:80]} in place of the cube")
-    if any(column.table for column in arm.find_all(exp.Column)):
+    if any(column.table for column in query.find_all(exp.Column)):
         raise NotUnderstood("a column with a qualifier in place of the cube")
-    columns, catalog = stored.table.definition["partition_columns"], reference.catalog
-    test = partition_test(condition, stored.table.definition)
+    catalog = reference.catalog
     # A time that is no column of events is the start of the period that a partition names.
-    items = read_items(arm, stored, block, reference.texts.trees[1])
+    items = read_items(query, stored, block, reference.texts.trees[1])
     names_read = {column.name.lower() for item in items for column in item.find_all(exp.Column)}
     named = {item.alias_or_name.lower(): item for item in items}
     times = {
@@ -775,18 +781,8 @@ def _check_arm(
         for name, item in named.items()
         if name in stored.others or (name == block.time and not stored.is_raw)
     }
-    starts = reference.selected.get(stored.name, {})
-    typed, chosen = catalog.typed.setdefault(stored.table.id, {}), set()
-    # The catalog reads partitions by the text of the first column.
-    ranges = [("", None)] if condition is None else text_ranges(condition, columns[0][0].lower(), columns[0][1].lower())
-    for version in catalog.versions_in(stored.table, ranges):
-        if not version.is_seen(catalog.commit):
-            continue
-        if version.values not in typed:
-            typed[version.values] = typed_values(columns, version.values)
-        values = typed[version.values]
-        if not test(values):
-            continue
+    starts, chosen = reference.selected.get(stored.name, {}), set()
+    for version, values in selected_partitions(arm, stored.table, catalog):
         chosen.add(version.values)
         stored.check_width(version, names_read)
         for time, (compute, computed) in times.items() if version.values in starts else ():

@@ -1,4 +1,6 @@
-"""Conditions on the times of events, of tables whose hidden partition columns are computed from such times.
+"""Conditions on partitions: which ones a query in place of a cube selects.
+
+Beside them, conditions on the times of events, of tables whose hidden partition columns are computed from such times.
 
 The definition of a hidden partition column names its transform and its source: ``["days", "ts"]``. A condition on
 ``ts`` takes all rows of a partition, or none: the rows of a partition of ``days(ts)`` have any time of its day in UTC.
@@ -13,8 +15,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from rewriter.certificate.evidence import NotUnderstood, Refuted
-from rewriter.certificate.expressions import ComputedExpressions
+from rewriter.certificate.evidence import CatalogRecords, NotUnderstood, Object, Record, Refuted, keep
+from rewriter.certificate.expressions import ArmQuery, ComputedExpressions, text_ranges, typed_values
 from rewriter.certificate.periods import following, instant, moment
 from rewriter.lazy_dataclass import dataclass
 
@@ -35,7 +37,36 @@ class _Transform:
     step: int
 
 
-def partition_test(condition: exp.Expr | None, table: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], bool | None]:
+def selected_partitions(
+    arm: ArmQuery, table: Object, catalog: CatalogRecords
+) -> Sequence[tuple[Record, Mapping[str, Any]]]:
+    """Returns the partitions of a table that a query in place of a cube selects at the commit of the catalog's records,
+    and the typed values of their columns. A text that was read before at the commit is not read again.
+
+    Raises ``NotUnderstood``, and ``Refuted`` as ``_partition_test``.
+    """
+    key = table.id, arm.text
+    if arm.text is not None and key in catalog.selected:
+        return catalog.selected[key]
+    columns, condition = table.definition["partition_columns"], arm.condition
+    test, typed = _partition_test(condition, table.definition), catalog.typed.setdefault(table.id, {})
+    # The catalog reads partitions by the text of the first column.
+    ranges = [("", None)] if condition is None else text_ranges(condition, columns[0][0].lower(), columns[0][1].lower())
+    selected = list[tuple[Record, Mapping[str, Any]]]()
+    for version in catalog.versions_in(table, ranges):
+        if not version.is_seen(catalog.commit):
+            continue
+        if version.values not in typed:
+            typed[version.values] = typed_values(columns, version.values)
+        values = typed[version.values]
+        if test(values):
+            selected.append((version, values))
+    if arm.text is not None:
+        keep(catalog.selected, key, selected)
+    return selected
+
+
+def _partition_test(condition: exp.Expr | None, table: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], bool | None]:
     """Returns a test of a partition, given by the values of its partition columns: whether a condition is true for all
     of its rows. ``table`` is the definition of the table. The test raises ``Refuted`` if the condition is true for a
     part of the rows that the partition may have. O(constants) for each partition.

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.maintenance.warehouse_identity import read_identity
 from rewriter.catalog.model.temporary_views import with_typed_names
-from rewriter.certificate.evidence import CatalogRecords, Finding, FindingKind, Record, Verdict, count_rows, digest
+from rewriter.certificate.evidence import (
+    CatalogRecords,
+    Finding,
+    FindingKind,
+    Record,
+    Verdict,
+    count_rows,
+    digest,
+    keep,
+)
 from rewriter.certificate.law import FORMAT, check
 from rewriter.certificate.periods import FIRST, LAST, time_text
 from rewriter.errors import DataError, IntegrityError, NotSupportedError
@@ -227,18 +236,7 @@ def _piece(part: CoverPart, records: CatalogRecords, context: Context) -> dict[s
     fact = context.snapshot.fact(part.fact)
     stored = next(stored for stored in fact.tables if stored.table.lower() == part.table.lower())
     table = context.snapshot.table(part.table)
-    layout = stored.layouts[part.period]
-    positions = _positions(layout, table)
-    wanted = {ordinal for range_ in part.ranges for ordinal in range(range_.start, range_.end)}
-    stored_table = records.find("table", part.table)
-    ordinals = {} if stored_table is None else records.ordinals.setdefault((stored_table.id, part.period.name), {})
-    seen = []
-    texts = _texts(layout, table, part.ranges)
-    for record in records.versions_in(stored_table, texts) if stored_table is not None else ():
-        if record.values not in ordinals:
-            ordinals[record.values] = _ordinal(layout, positions, record)
-        if ordinals[record.values] in wanted and record.is_seen(records.commit):
-            seen.append(record)
+    seen, rows, content_digest = _stated_content(part, stored.layouts[part.period], table, records)
     ranges = [(part.period.start(range_.start), part.period.start(range_.end)) for range_ in part.ranges]
     return {
         "fact": part.fact,
@@ -248,10 +246,34 @@ def _piece(part: CoverPart, records: CatalogRecords, context: Context) -> dict[s
         "ranges": [[_text(start), _text(end)] for start, end in ranges],
         "periods": part.partitions,
         "partitions": len(seen),
-        "rows": count_rows(seen),
-        "digest": digest(seen),
+        "rows": rows,
+        "digest": content_digest,
         "rests_on": _rests_on(part, fact, stored, seen, table.external, records),
     }
+
+
+def _stated_content(
+    part: CoverPart, layout: TimeLayout, table: Table, records: CatalogRecords
+) -> tuple[Sequence[Record], int | None, str]:
+    """Returns the partitions of a part, the number of their rows, and their digest."""
+    stored_table = records.find("table", part.table)
+    if stored_table is None:
+        return [], 0, digest([])
+    key = part.fact, stored_table.id, part.period.name, tuple(part.ranges)
+    if key in records.stated:
+        return records.stated[key]
+    positions = _positions(layout, table)
+    wanted = {ordinal for range_ in part.ranges for ordinal in range(range_.start, range_.end)}
+    ordinals = records.ordinals.setdefault((stored_table.id, part.period.name), {})
+    seen = []
+    for record in records.versions_in(stored_table, _texts(layout, table, part.ranges)):
+        if record.values not in ordinals:
+            ordinals[record.values] = _ordinal(layout, positions, record)
+        if ordinals[record.values] in wanted and record.is_seen(records.commit):
+            seen.append(record)
+    content = seen, count_rows(seen), digest(seen)
+    keep(records.stated, key, content)
+    return content
 
 
 def _texts(layout: TimeLayout, table: Table, ranges: Sequence[OrdinalRange]) -> list[tuple[str, str | None]]:

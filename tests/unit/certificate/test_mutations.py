@@ -14,7 +14,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ import pytest
 import rotation
 
 from rewriter.certificate.evidence import CatalogRecords, digest
+from rewriter.certificate.law import check
 from rewriter.session import Session
 from rewriter.statements.query.certificates import check_certificate
 
@@ -124,9 +125,17 @@ class World:
     certificates: dict[str, Certificate]
     # A commit after the certificates, and the base hour that it wrote.
     written: list[tuple[int, datetime]]
+    # What was read of a commit for earlier certificates of it, as queries keep it.
+    records: dict[int, CatalogRecords] = field(default_factory=dict)
 
     def verdict(self, certificate: Certificate) -> Any:
-        return check_certificate(certificate, self.session.catalog)
+        verdict, commit = check_certificate(certificate, self.session.catalog), certificate.get("commit")
+        if isinstance(commit, int):
+            rows = self.session.catalog.database.select
+            records = self.records.setdefault(commit, CatalogRecords(rows, commit))
+            if certificate.get("warehouse") == self.session.catalog.identity:
+                assert check(certificate, rows, records).findings == verdict.findings
+        return verdict
 
     def recount(self, piece: Certificate, commit: int) -> None:
         """Makes the counts and the digest of a piece those of the partitions in its ranges."""
