@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 
 import rewriter
 from benchmarks.timing import Figure, Table, WideTable, seconds, shown
@@ -53,8 +54,8 @@ REFRESH FACT clicked
 _EVENTS_QUERY = (
     "SELECT page, SUM(spent) AS spent FROM clicks WHERE at >= '2023-01-01' AND at < '2024-02-21 16:00' GROUP BY page"
 )
-#: The queries of a run, and the percentage of them that gets a proof.
-QUERIES, PERCENT = 1_000, 1
+#: The most queries of a trial, the trials of a setting, and the percentages of queries that get a proof.
+QUERIES, TRIALS, PERCENTS = 4_000, 2, (1, 3, 10)
 
 
 @contextmanager
@@ -81,6 +82,8 @@ def measure() -> Table:
         assert verdict.is_accepted, verdict
         checked = seconds(lambda: check_certificate(certificate, connection.session.catalog), 5)
         off, verified = (_seconds_of_new_texts(connection, mode) for mode in ("off", "certificate"))
+        new_off, new_verified = (_seconds_of_new_ranges(connection, mode) for mode in ("off", "certificate"))
+        connection.execute(_YEAR_QUERY).fetchall()
         again = seconds(lambda: connection.execute(_YEAR_QUERY).fetchall(), 25)
     return Table(
         "A certificate of a year",
@@ -88,8 +91,10 @@ def measure() -> Table:
             Figure("EXPLAIN CERTIFICATE", made, f"{size / 1000:.1f} kB, {pieces} pieces"),
             Figure("the check", checked, f"of {sum(p['partitions'] for p in certificate['references'][0]['pieces'])} "
                    "partitions, all of them read"),
-            Figure("a query of a new text", off, "unchecked"),
+            Figure("a query of a new text, over a range that others read", off, "unchecked"),
             Figure("the same, with `rewriter.verify = certificate`", verified, f"{1000 * (verified - off):+.1f} ms"),
+            Figure("a query over a new range", new_off, "unchecked"),
+            Figure("the same, verified", new_verified, f"{1000 * (new_verified - new_off):+.1f} ms"),
             Figure("a text that ran before, verified", again),
         ),
     )  # fmt: skip
@@ -100,6 +105,20 @@ def _seconds_of_new_texts(connection: Connection, mode: str) -> float:
     connection.execute(f"SET rewriter.verify = {mode}")
     numbers = itertools.count()
     return seconds(lambda: connection.execute(_YEAR_QUERY.replace("AS n", f"AS {mode}_{next(numbers)}")).fetchall(), 25)
+
+
+def _seconds_of_new_ranges(connection: Connection, mode: str) -> float:
+    """Returns the median time of queries whose ranges are all different, between two commits."""
+    connection.execute(f"SET rewriter.verify = {mode}")
+    # Both modes read different ranges.
+    hours = itertools.count(5 if mode == "off" else 35)
+    return seconds(
+        lambda: connection.execute(_YEAR_QUERY.replace("01-01 05", _day_and_hour(next(hours)))).fetchall(), 25
+    )
+
+
+def _day_and_hour(hour: int) -> str:
+    return f"01-{1 + hour // 24:02d} {hour % 24:02d}"
 
 
 def _plant(connection: Connection) -> None:
@@ -116,47 +135,58 @@ def _plant(connection: Connection) -> None:
     pq.write_table(table.set_column(table.schema.get_field_index("spent"), "spent", pa.array(spent)), path)
 
 
-def measure_proofs(budgets: tuple[str, ...] = ("0.25", "1"), queries: int = QUERIES) -> WideTable:
-    """Returns the cost of shadow proofs of 1 % of the queries, and the query after which a wrong row was found."""
+def measure_proofs(percents: tuple[int, ...] = PERCENTS, trials: int = TRIALS, queries: int = QUERIES) -> WideTable:
+    """Returns the cost of shadow proofs of a part of the queries, and the query after which a wrong row was found, in
+    each trial.
+    """
     rows = []
     with _world(_EVENTS) as connection:
-
-        def run(count: int) -> tuple[float, int | None, int]:
-            """Returns the seconds of some queries, the number of the first one that did not read the wrong row, and
-            the number of partitions that were compared.
-            """
-            begun, rejecting_query, compared = time.perf_counter(), None, 0
-            for number in range(1, count + 1):
-                cursor = connection.execute(_EVENTS_QUERY)
-                cursor.fetchall()
-                proof = cursor.stats.shadow_proof if cursor.stats is not None else None
-                if proof is not None:
-                    compared += proof.compared
-                    rejecting_query = rejecting_query or (number if proof.differing else None)
-            return time.perf_counter() - begun, rejecting_query, compared
-
-        run(20)
-        for budget in budgets:
-            connection.execute("REFRESH FACT clicked FORCE")
-            _plant(connection)
-            connection.execute("SET rewriter.verify = off")
-            plain, _, _ = run(queries // 4)
-            connection.execute(f"SET rewriter.verify = {PERCENT}%")
-            connection.execute(f"SET rewriter.verify_seconds = {budget}")
-            connection.execute("SET rewriter.verify_when = before")
-            proven, rejecting_query, compared = run(queries)
-            cost = proven / (plain * queries / (queries // 4)) - 1
+        connection.execute("SET rewriter.verify_when = before")
+        for percent in percents:
+            plain: list[float] = []
+            proven: list[float] = []
+            compared = 0
+            findings = []
+            for _ in range(trials):
+                connection.execute("REFRESH FACT clicked FORCE")
+                _plant(connection)
+                connection.execute("SET rewriter.verify = off")
+                for _ in range(20):
+                    connection.execute(_EVENTS_QUERY).fetchall()
+                connection.execute(f"SET rewriter.verify = {percent}%")
+                finding = None
+                for number in range(1, queries + 1):
+                    begun = time.perf_counter()
+                    cursor = connection.execute(_EVENTS_QUERY)
+                    cursor.fetchall()
+                    proof = None if cursor.stats is None else cursor.stats.shadow_proof
+                    times = plain if proof is None or not proof.partitions else proven
+                    times.append(time.perf_counter() - begun)
+                    compared += 0 if proof is None else proof.compared
+                    if proof is not None and proof.differing:
+                        finding = number
+                findings.append("not found" if finding is None else f"{finding:,}")
+            query = median(plain)
+            every = len(plain) + len(proven)
             rows.append(
                 (
-                    f"{budget} s",
-                    shown(plain / (queries // 4)),
-                    f"{cost:+.1%}",
-                    f"{compared:,}",
-                    str(rejecting_query or "not found"),
+                    f"{percent} %",
+                    shown(query),
+                    f"{(sum(proven) - query * len(proven)) / (query * every):+.1%}",
+                    shown(sum(proven) / max(1, len(proven))),
+                    f"{1000 * compared // every:,}",
+                    ", ".join(findings),
                 )
             )
     return WideTable(
-        f"Shadow proofs of {PERCENT} % of {queries:,} queries over {HOURS:,} rollups of {HOURS * EVENTS:,} events",
-        ("`rewriter.verify_seconds`", "a query", "more time in all", "comparisons", "wrong row left covers with query"),
+        f"Shadow proofs of up to {queries:,} queries over {HOURS:,} rollups of {HOURS * EVENTS:,} events",
+        (
+            "`rewriter.verify`",
+            "a query",
+            "more time in all",
+            "a query with a proof",
+            "rollups compared in 1,000 queries",
+            "wrong row left covers with query",
+        ),
         tuple(rows),
     )

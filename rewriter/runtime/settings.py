@@ -305,11 +305,16 @@ class ShadowProofSettings:
     is_before: bool = False
 
     @property
+    def is_of_all(self) -> bool:
+        """Tests whether each query gets a proof."""
+        return self.percent >= 100
+
+    @property
     def share(self) -> float:
         """The part of a query's rollups that its proof compares: all of them where each query gets a proof, else so
         many that six proofs compare all.
         """
-        return 1.0 if self.percent >= 100 else 1 / 6
+        return 1.0 if self.is_of_all else 1 / 6
 
 
 class SessionSettings:

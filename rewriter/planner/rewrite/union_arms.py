@@ -6,6 +6,7 @@ A table that holds several periods is read once: its arms become one SELECT, wit
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -13,7 +14,16 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from rewriter.catalog.model.json_codec import damaged
-from rewriter.catalog.model.objects import CONSTRUCTORS, KINDS_OF_ORDER, Aggregate, Column, Cube, Measure, Table
+from rewriter.catalog.model.objects import (
+    CONSTRUCTORS,
+    KINDS_OF_ORDER,
+    Aggregate,
+    Column,
+    Cube,
+    Measure,
+    Table,
+    TableKind,
+)
 from rewriter.catalog.model.wider_types import widest
 from rewriter.grammar.lexer import tokens
 from rewriter.planner.cover.arms import Arm
@@ -94,6 +104,13 @@ def scans(arms: Sequence[Arm]) -> list[list[Arm]]:
         else:
             scans_by_table.setdefault(arm.table.name, []).append(arm)
     return [*scans_by_table.values(), *others]
+
+
+def tables_read_once(*unions: Sequence[Arm]) -> frozenset[int]:
+    """Returns the managed tables of unions of arms that one SELECT reads. An engine is given the rows of it alone."""
+    tables = [scan[0].table for arms in unions for scan in scans(arms)]
+    places = Counter(table.id for table in tables)
+    return frozenset(table.id for table in tables if table.kind is TableKind.MANAGED and places[table.id] == 1)
 
 
 def _item(name: str, values: Sequence[str], predicates: Sequence[str]) -> str:

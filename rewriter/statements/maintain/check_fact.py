@@ -43,6 +43,7 @@ from rewriter.planner.rewrite.union_arms import (
     partition_column,
     relation,
     rolled_up,
+    tables_read_once,
     values_of_events,
 )
 from rewriter.planner.zones.zoned_expressions import truncated_instant
@@ -52,7 +53,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.runtime.transaction_errors import not_in_transaction
 from rewriter.statements.query.not_null_measures import not_null_measures
 from rewriter.statements.query.routing import place_on_cluster
-from rewriter.statements.query.select import scan_files, scan_relation
+from rewriter.statements.query.select import relation_numbers, scan_files, scan_relation
 from rewriter.statements.resolve.fact_periods import (
     StoredPeriod,
     base_periods,
@@ -142,7 +143,7 @@ class Difference:
 
 def differences(comparison: Comparison, context: Context) -> Iterator[Difference]:
     """Runs the comparison. Yields the differences in order of time, dimensions and measures; none if both agree."""
-    uses = _uses(comparison)
+    uses = uses_of([*comparison.base, *comparison.other])
     context = place_on_cluster(uses, context)
     reader = context.engine().execute(engine_query(_template(comparison), uses, context))
     dimensions, period = len(comparison.keys), comparison.period
@@ -161,7 +162,8 @@ def differences(comparison: Comparison, context: Context) -> Iterator[Difference
 
 def engine_query(template: SqlTemplate, uses: Sequence[TableUse], context: Context) -> EngineQuery:
     """Returns the query of the template over exactly the partitions of the uses."""
-    names = {use.table.id: f"rw_{next(context.serial)}" for use in uses}
+    serial = relation_numbers(uses, context)
+    names = {use.table.id: f"rw_{next(serial)}" for use in uses}
     relations = tuple(
         scan_relation(names[use.table.id], use, scan_files(use, context)).with_hidden_columns() for use in uses
     )
@@ -179,10 +181,6 @@ def _of_side(side: int, number: int) -> str:
     return f"CASE WHEN s = {side} THEN m{number} END"
 
 
-def _uses(comparison: Comparison) -> tuple[TableUse, ...]:
-    return uses_of([*comparison.base, *comparison.other])
-
-
 def _template(comparison: Comparison) -> SqlTemplate:
     dimensions = [f"d{number}" for number in range(len(comparison.keys))]
     groups = ["t", *dimensions]
@@ -190,6 +188,7 @@ def _template(comparison: Comparison) -> SqlTemplate:
     outer_items = [*groups, "r0", "r1"]
     agree, edges = ["r0 > 0", "r1 > 0"], []
     values = values_of_events(comparison.base, comparison.cube, comparison.measures)
+    lone = tables_read_once(comparison.base, comparison.other)
     for number, measure in enumerate(comparison.measures):
         for side in (0, 1):
             of_side, edge = partial(_of_side, side), f"w{side}{number}"
@@ -210,9 +209,9 @@ def _template(comparison: Comparison) -> SqlTemplate:
         agree.append(equality)
     parts: list[str | TableToken] = [
         f"SELECT {', '.join(outer_items)} FROM (SELECT {', '.join(inner_items)} FROM (SELECT *{''.join(edges)} FROM (",
-        *_side(comparison, comparison.base, 0, values),
+        *_side(comparison, comparison.base, 0, values, lone),
         " UNION ALL ",
-        *_side(comparison, comparison.other, 1, values),
+        *_side(comparison, comparison.other, 1, values, lone),
         f") AS rows) AS sides GROUP BY {', '.join(groups)}) AS compared WHERE NOT ({' AND '.join(agree)}) "
         f"ORDER BY {', '.join(groups)}",
     ]
@@ -220,7 +219,7 @@ def _template(comparison: Comparison) -> SqlTemplate:
 
 
 def _side(
-    comparison: Comparison, arms: Sequence[Arm], side: int, values: Mapping[int, str]
+    comparison: Comparison, arms: Sequence[Arm], side: int, values: Mapping[int, str], lone: Collection[int]
 ) -> Iterator[str | TableToken]:
     """Yields the rows of a side. Of ``values``, the base has the columns c1, …, and no sketches and bitmaps of them."""
     time = arms[0].storage_table.time
@@ -236,7 +235,8 @@ def _side(
     items += [f"{'NULL' if side else f'rw_value{n}'} AS c{n}" for n in values]
     columns = [time, *(c.name for c in comparison.keys), *compress(names, stored)]
     yield f"SELECT {', '.join(items)} FROM "
-    yield from relation(arms, comparison.cube, columns, {} if side else columns_of_values(values))
+    extras = {} if side else columns_of_values(values)
+    yield from relation(arms, comparison.cube, columns, extras, lone_tables=lone)
     yield f" AS side{side}"
 
 

@@ -69,6 +69,8 @@ def prove_rollups(statement: ProveRollups, context: Context) -> Result:
         rollups = random.choice(pending)
         place = rollups.stored.table.table, rollups.stored.period.name
         size = min(statement.earlier.sizes.get(place, _FIRST_PARTITIONS), most)
+        # If the deadline ends this comparison, the next proof begins with a smaller one.
+        statement.earlier.sizes[place] = max(1, size // 4)
         begun = time.monotonic()
         taken = rollups.take(size)
         _compare(rollups.stored, time_of_ordinals(rollups.stored.period, taken), statement, context)
@@ -80,8 +82,7 @@ def prove_rollups(statement: ProveRollups, context: Context) -> Result:
         # So large that the next comparison, here or in the next proof, ends in time if a partition takes as long.
         time_of_next = seconds_left if seconds_left > 0 else statement.seconds
         following = min(_GROWTH * size, int(size * time_of_next / max(now - begun, 1e-3)))
-        if following >= 1:
-            statement.earlier.sizes[place] = following
+        statement.earlier.sizes[place] = following if following >= 1 else size
         if following < 1 or seconds_left <= 0:
             break
     return Result("SHADOW PROOF")

@@ -65,7 +65,10 @@ def select(statement: s.Select, context: Context) -> Result:
     """Runs a query. Starts the engine if none has started; rows are read as they are fetched."""
     started = time.perf_counter()
     context, proof = with_proof(statement.query, context)
+    after_proof = time.perf_counter()
     prepared, stream = _started(statement, context)
+    if context.shadow_proofs is not None and prepared.plan.coverage.references:
+        context.shadow_proofs.note_query(time.perf_counter() - after_proof)
     if proof is not None and proof.is_pending:
         stream.on_end(partial(start_proof, proof, prepared.plan, context))
     stream.hold(context.snapshot)
@@ -280,6 +283,14 @@ def _is_listed(use: TableUse) -> bool:
     return use.table.kind is TableKind.MANAGED
 
 
+def relation_numbers(uses: Sequence[TableUse], context: Context) -> Iterator[int]:
+    """Returns numbers for the names of a query's relations. A text for DuckDB has the same ones each time, so that its
+    translation is kept. Spark's views need new ones.
+    """
+    is_same = context.engine_name == "duckdb" and all(_is_kept(use, context) for use in uses)
+    return itertools.count() if is_same else context.serial
+
+
 def _is_kept(use: TableUse, context: Context) -> bool:
     """Tests whether a query of a table is kept for the next run. On DuckDB it is kept also for an external table, whose
     directories must have the same files then: a view of Spark has a list of files of its own.
@@ -315,12 +326,7 @@ def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
     names: dict[int, str] = {}
     relations: list[Relation] = []
     scans: list[Scan] = []
-    # A text for DuckDB has the same names each time, so that its translation is kept. Spark's views need new ones.
-    serial = (
-        itertools.count()
-        if context.engine_name == "duckdb" and all(_is_kept(use, context) for use in plan.uses)
-        else context.serial
-    )
+    serial = relation_numbers(plan.uses, context)
     for use in plan.uses:
         table_words = re.sub("[^a-z0-9]+", "_", use.table.name.lower()).strip("_")
         names[use.table.id] = f"rw_{next(serial)}_{table_words}"

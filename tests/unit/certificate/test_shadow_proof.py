@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,7 +16,10 @@ import rewriter
 from rewriter.cli import main
 from rewriter.dbapi.connection import Connection
 from rewriter.dbapi.cursor import Cursor
+from rewriter.runtime.program_statements import ProveRollups
 from rewriter.runtime.result import ShadowProof
+from rewriter.runtime.settings import ShadowProofSettings
+from rewriter.runtime.shadow_proofs import ShadowProofs
 from rewriter.statements.maintain import shadow_proof
 
 WORLD = """
@@ -41,6 +46,50 @@ def connection(tmp_path: Path) -> Iterator[Connection]:
             opened.execute(statement)
         opened.execute("SET rewriter.verify_seconds = 300")
         yield opened
+
+
+class SlowSession:
+    """A session whose proofs take a twentieth of a second."""
+
+    def __init__(self) -> None:
+        self.proofs = 0
+
+    def prove(self, statement: ProveRollups) -> None:
+        self.proofs += 1
+        time.sleep(0.05)
+
+    def cancel(self) -> None:
+        raise AssertionError("a proof that ends in time is not canceled")
+
+    def close(self) -> None:
+        pass
+
+
+def test_proofs_of_a_part_of_the_queries_take_twice_the_time_of_the_queries_on_average() -> None:
+    session = SlowSession()
+    proofs = ShadowProofs(lambda: session)
+    part: Any = object()
+
+    def start(percent: float) -> None:
+        proof = ShadowProof()
+        proofs.start([part], ShadowProofSettings(percent, seconds=60.0), proof)
+        assert proof.wait(60)
+
+    proofs.note_query(0.001)
+    start(50)
+    assert session.proofs == 1
+    # Ten more earn 0.02 s, and the first proof took 0.05.
+    for _ in range(10):
+        start(50)
+    assert session.proofs == 1
+    proofs.note_query(10.0)
+    start(50)
+    assert session.proofs == 2
+    # With 100 %, the user asks for each.
+    for _ in range(3):
+        start(100)
+    assert session.proofs == 5
+    proofs.close()
 
 
 def corrupt(connection: Connection) -> None:
