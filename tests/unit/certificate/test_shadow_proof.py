@@ -16,6 +16,7 @@ import rewriter
 from rewriter.cli import main
 from rewriter.dbapi.connection import Connection
 from rewriter.dbapi.cursor import Cursor
+from rewriter.runtime import shadow_proofs
 from rewriter.runtime.program_statements import ProveRollups
 from rewriter.runtime.result import ShadowProof
 from rewriter.runtime.settings import ShadowProofSettings
@@ -281,8 +282,11 @@ def test_a_proof_compares_the_rollups_of_all_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:days DAILY")
-def test_a_proof_of_some_of_the_queries_compares_a_part(connection: Connection) -> None:
+def test_a_proof_of_some_of_the_queries_compares_a_part(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Three proofs compare all forty: a sixth of them would be less than the first comparison has."""
+    monkeypatch.setattr(shadow_proofs, "_QUERIES_PER_PROOF", 1_000_000)
     corrupt(connection)
     connection.execute("SET rewriter.verify = 99.999%")
     compared = []
