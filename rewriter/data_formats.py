@@ -183,6 +183,7 @@ ORC = DataFormat(
     classes=HiveClasses(f"{_QL}.orc.OrcSerde", f"{_QL}.orc.OrcInputFormat", f"{_QL}.orc.OrcOutputFormat"),
     marks=(b"ORC",),
     duckdb=Reading.OURS,
+    nests=True,
     by_position=("orc.force.positional.evolution", "orc.column.index.access"),
     written_options={"compression": ("snappy",)},
 )

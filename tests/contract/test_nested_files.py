@@ -139,7 +139,7 @@ def test_json_of_spark_is_read_alike(duckdb: DuckDBEngine, spark: SparkEngine, t
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("format", ["json"])
+@pytest.mark.parametrize("format", ["json", "orc"])
 def test_every_reader_finds_the_nested_values_that_either_engine_wrote(
     format: str, duckdb: DuckDBEngine, spark: SparkEngine, tmp_path: Path
 ) -> None:
@@ -264,3 +264,92 @@ def test_texts_and_decimals_keep_the_digits_of_numbers_in_json(engine: Engine, t
             (Decimal("0.123456789012345678"), "1.50"),
             (Decimal("0.000000000000000001"), '{"k": 1.0 }'),
         ]
+
+
+def _orc(path: Path, type_: Any, values: list[Any]) -> None:
+    import pyarrow as pa
+    import pyarrow.orc
+
+    path.mkdir()
+    numbers = pa.array(range(len(values)), pa.int32())
+    pyarrow.orc.write_table(pa.table({"id": numbers, "r": pa.array(values, type_)}), path / "a.orc")
+
+
+def _types_in_orc() -> dict[str, tuple[str, Any, list[Any], bool]]:
+    """By name: the declared type, that of the file, its values, and whether DuckDB refuses them."""
+    import pyarrow as pa
+
+    integer, long, text, instant = pa.int32(), pa.int64(), pa.string(), pa.timestamp("ns", tz="UTC")
+    pair, names = pa.struct([("x", integer), ("y", text)]), pa.struct([("X", integer), ("x", integer)])
+    at = dt.datetime(2024, 5, 1, 12, 30, 1, 123456, tzinfo=dt.UTC)
+    return {
+        "nulls": ("STRUCT<x:INT,y:STRING>", pair, [{"x": 1, "y": "a"}, None, {"x": None, "y": None}], False),
+        "fewer": ("STRUCT<x:INT,y:STRING>", pa.struct([("x", integer)]), [{"x": 1}, None], False),
+        "more": ("STRUCT<x:INT>", pair, [{"x": 1, "y": "a"}], False),
+        "order": ("STRUCT<y:STRING,x:INT>", pair, [{"x": 1, "y": "a"}], False),
+        "letters": ("STRUCT<X:INT,Y:STRING>", pair, [{"x": 1, "y": "a"}], False),
+        "two_names": ("STRUCT<x:INT>", names, [{"X": 1, "x": 2}], True),
+        "renamed": ("STRUCT<z:INT>", pair, [{"x": 1, "y": "a"}], True),
+        "wider": ("ARRAY<BIGINT>", pa.list_(integer), [[1, None], [], None], False),
+        "narrower": ("ARRAY<INT>", pa.list_(long), [[1, None]], False),
+        "too_narrow": ("ARRAY<INT>", pa.list_(long), [[2**40]], True),
+        "in_a_map": ("MAP<STRING,STRUCT<y:STRING,x:INT>>", pa.map_(text, pair), [[("k", {"x": 1, "y": "a"})]], False),
+        "key": ("MAP<BIGINT,INT>", pa.map_(integer, integer), [[(1, 2)]], False),
+        "two_keys": ("MAP<STRING,INT>", pa.map_(text, integer), [[("a", 1), ("a", 2)]], True),
+        "structs": ("ARRAY<STRUCT<x:INT,y:STRING>>", pa.list_(pair), [[None, {"x": 3, "y": None}], None], False),
+        "instants": ("MAP<INT,ARRAY<TIMESTAMP>>", pa.map_(integer, pa.list_(instant)), [[(1, [at, None])]], False),
+        "seconds": ("ARRAY<TIMESTAMP>", pa.list_(instant), [[dt.datetime(1960, 1, 1, 0, 0, 1, tzinfo=dt.UTC)]], False),
+        "parts": ("ARRAY<TIMESTAMP>", pa.list_(instant), [[dt.datetime(1960, 1, 1, 0, 0, 0, 1, dt.UTC)]], True),
+        "clocks": ("ARRAY<TIMESTAMP>", pa.list_(pa.timestamp("ns")), [[at.replace(tzinfo=None)]], True),
+        "days": ("ARRAY<DATE>", pa.list_(pa.date32()), [[dt.date(1600, 1, 1), None]], False),
+        "julian": ("ARRAY<DATE>", pa.list_(pa.date32()), [[dt.date(1500, 1, 1)]], True),
+        "scale": ("ARRAY<DECIMAL(12,4)>", pa.list_(pa.decimal128(10, 2)), [[Decimal("1.50")]], False),
+        "digits": ("ARRAY<DECIMAL(10,1)>", pa.list_(pa.decimal128(10, 2)), [[Decimal("1.25")]], True),
+        "kind": ("MAP<STRING,INT>", pa.struct([("a", integer)]), [{"a": 1}], True),
+        "text": ("ARRAY<INT>", pa.list_(text), [["12"]], True),
+    }
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", _types_in_orc())
+def test_orc_of_another_type_is_read_as_by_spark_or_refused(
+    name: str, duckdb: DuckDBEngine, spark: SparkEngine, tmp_path: Path
+) -> None:
+    declared, stored, values, is_refused = _types_in_orc()[name]
+    _orc(tmp_path / "files", stored, values)
+    with Session(tmp_path / "warehouse", duckdb) as session:
+        session.execute(f"CREATE TABLE t (id INT, r {declared}) STORED AS ORC LOCATION '{tmp_path}/files'")
+        if is_refused:
+            with pytest.raises(Error):
+                session.execute("SELECT r FROM t").fetch()
+            return
+        rows = session.execute("SELECT id, r FROM t").fetch()
+        by_path = session.execute(f"SELECT id, r FROM orc.`{tmp_path}/files`").fetch()
+    with Session(tmp_path / "warehouse", spark) as session:
+        assert shown(rows) == shown(session.execute("SELECT id, r FROM t").fetch())
+        assert shown(by_path) == shown(session.execute(f"SELECT id, r FROM orc.`{tmp_path}/files`").fetch())
+
+
+@pytest.mark.spark
+def test_events_in_orc_have_nested_columns(engine: Engine, tmp_path: Path) -> None:
+    with Session(tmp_path / "warehouse", engine) as session:
+        for statement in (
+            "CREATE CUBE visits (site STRING, visits BIGINT MEASURE COUNT, at TIMESTAMP TIME)",
+            "CREATE TABLE events (at TIMESTAMP, site STRING, tags ARRAY<STRING>, by STRUCT<name:STRING,at:TIMESTAMP>) "
+            "PARTITIONED BY (d STRING) STORED AS ORC",
+            "CREATE TABLE days (site STRING, visits BIGINT) PARTITIONED BY (d STRING) STORED AS ORC",
+            "CREATE FACT f OF CUBE visits STORED IN (TABLE events PERIOD DAILY PARTITIONED BY at AS (d) RAW, "
+            "TABLE days PERIOD DAILY PARTITIONED BY at AS (d))",
+            "INSERT INTO events VALUES (TIMESTAMP '2024-05-01 10:00:00', 'a', array('x', NULL), "
+            "named_struct('name', 'Ann', 'at', TIMESTAMP '2024-05-01 09:59:59.000001'), '2024-05-01'), "
+            "(TIMESTAMP '2024-05-01 11:00:00', 'a', NULL, NULL, '2024-05-01')",
+            "REFRESH FACT f",
+        ):
+            session.execute(statement)
+        query = "SELECT site, SUM(visits) FROM visits WHERE at >= '2024-05-01' AND at < '2024-05-02' GROUP BY site"
+        assert session.execute(query).fetch() == [("a", 2)]
+        found = session.execute(
+            "SELECT tags, `by`.name, `by`.at FROM events WHERE d = '2024-05-01' ORDER BY at"
+        ).fetch()
+        at = dt.datetime(2024, 5, 1, 9, 59, 59, 1, tzinfo=dt.UTC)
+        assert comparable(found) == comparable([(["x", None], "Ann", at), (None, None, None)])

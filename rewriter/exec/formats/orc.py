@@ -24,6 +24,7 @@ _FIRST_GREGORIAN_DAY = -141_427
 #: In microseconds since 1970: 1677-09-22 and 2262-04-11, which nanoseconds can express.
 _FIRST_INSTANT, _LAST_INSTANT = -9_223_286_400_000_000, 9_223_286_400_000_000
 SECOND = 1_000_000
+_UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": SECOND, "ns": 1_000_000_000}
 
 
 class _OrcWriter:
@@ -69,9 +70,11 @@ def _refused(array: pa.Array) -> str | None:
         days = array.cast(pa.int32())
         mask = pc.less(days, _FIRST_GREGORIAN_DAY)
     elif pa.types.is_timestamp(array.type):
-        instants = array.cast(pa.timestamp("us", tz=array.type.tz)).cast(pa.int64())
-        outside = pc.or_(pc.less(instants, _FIRST_INSTANT), pc.greater(instants, _LAST_INSTANT))
-        seconds = pc.multiply(pc.divide(instants, SECOND), SECOND)
+        second = _UNITS_PER_SECOND[array.type.unit]
+        instants, bounds = array.cast(pa.int64()), (_FIRST_INSTANT, _LAST_INSTANT)
+        first, last = (bound // SECOND * second for bound in bounds)
+        outside = pc.or_(pc.less(instants, first), pc.greater(instants, last))
+        seconds = pc.multiply(pc.divide(instants, second), second)
         mask = pc.or_(outside, pc.and_(pc.less(instants, 0), pc.not_equal(seconds, instants)))
     else:
         return None
@@ -98,6 +101,31 @@ def _scalars(array: pa.Array) -> Iterator[pa.Array]:
         yield from _scalars(child)
 
 
+def _has_clock_times(type_: pa.DataType) -> bool:
+    """Tests whether values of a type have timestamps without a zone."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(type_):
+        return type_.tz is None
+    return any(_has_clock_times(type_.field(index).type) for index in range(type_.num_fields))
+
+
+def _in_microseconds(type_: pa.DataType) -> pa.DataType:
+    """Returns a type with microseconds in its timestamps, also in nested values."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(type_):
+        return pa.timestamp("us", tz="UTC")
+    if pa.types.is_list(type_):
+        return pa.list_(type_.value_field.with_type(_in_microseconds(type_.value_type)))
+    if pa.types.is_map(type_):
+        fields = (field.with_type(_in_microseconds(field.type)) for field in (type_.key_field, type_.item_field))
+        return pa.map_(*fields)
+    if pa.types.is_struct(type_):
+        return pa.struct([field.with_type(_in_microseconds(field.type)) for field in type_])
+    return type_
+
+
 def _read_columns(path: str, names: Sequence[str]) -> Iterator[pa.Table]:
     """Yields the columns of the file that have one of these names, ignoring case; a table for each stripe.
 
@@ -105,7 +133,6 @@ def _read_columns(path: str, names: Sequence[str]) -> Iterator[pa.Table]:
     Arrow reads otherwise than Spark.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.orc
 
     source = arrow_source(path)
@@ -118,8 +145,7 @@ def _read_columns(path: str, names: Sequence[str]) -> Iterator[pa.Table]:
     if len({name.lower() for name in chosen}) < len(chosen):
         raise ValueError("[DUCKDB_UNSUPPORTED] The ORC file has columns whose names differ in their case alone")
     for name in chosen:
-        type_ = file.schema.field(name).type
-        if pa.types.is_timestamp(type_) and type_.tz is None:
+        if _has_clock_times(file.schema.field(name).type):
             raise ValueError(
                 f"[DUCKDB_UNSUPPORTED] The column {name} of the ORC file has timestamps of the clock of the program "
                 "that wrote it, which is not known on DuckDB"
@@ -136,16 +162,17 @@ def _read_columns(path: str, names: Sequence[str]) -> Iterator[pa.Table]:
         table = pa.Table.from_batches([batch])
         for index, field in enumerate(table.schema):
             column = table.column(index)
-            if pa.types.is_timestamp(field.type):
-                column = pc.floor_temporal(column, unit="microsecond").cast(pa.timestamp("us", tz="UTC"), safe=False)
-                table = table.set_column(index, field.name, column)
-            for chunk in column.chunks if chosen else ():
-                refused = _refused(chunk)
+            for scalars in (scalars for chunk in column.chunks if chosen for scalars in _scalars(chunk)):
+                refused = _refused(scalars)
                 if refused is not None:
                     raise ValueError(
                         f"[DUCKDB_UNSUPPORTED] The column {field.name} of the ORC file has the value {refused}, which "
                         "programs read differently"
                     )
+            # Parts of a microsecond are cut: those before 1970 have been refused.
+            declared = _in_microseconds(field.type)
+            if declared != field.type:
+                table = table.set_column(index, field.name, column.cast(declared, safe=False))
         if number == file.nstripes - 1 and isinstance(source, StoredReader):
             source.require_unchanged()
         yield table
