@@ -95,8 +95,8 @@ def history(session: Session, rng: random.Random, steps: int) -> dict[int, list[
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[Session]:
-    with Session(tmp_path / "warehouse", "duckdb") as session:
+def session(tmp_path: Path, catalog_url: str | None) -> Iterator[Session]:
+    with Session(tmp_path / "warehouse", "duckdb", catalog=catalog_url) as session:
         yield session
 
 
