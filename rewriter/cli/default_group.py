@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -24,3 +25,13 @@ class DefaultGroup(click.Group):
         if first is not None and first.startswith("-"):
             is_default = first not in own
         return super().parse_args(ctx, [self.default, *args] if is_default else args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Raises ``UsageError`` with the option that runs a file, if a file stands in place of a command."""
+        if args[0] not in self.commands and not self.takes_words and Path(args[0]).is_file():
+            raise click.UsageError(
+                f"No such command '{args[0]}'. To run the statements of a file, use -f {args[0]}.", ctx
+            )
+        return super().resolve_command(ctx, args)

@@ -83,7 +83,10 @@ def file_columns(format: str, path: str, options: Mapping[str, str] | None = Non
     try:
         return tuple(_column(field) for field in reader_named(format).schema(file, options or {}))
     except (OSError, ValueError, UnicodeError) as error:
-        raise unreadable(file, error) from None
+        named = _format_of_name(file)
+        is_other = named is not None and named.name != format
+        hint = f"By its name, it is {named.a_file}. Read {named.name}.`…`." if named and is_other else DAMAGED_FILE
+        raise unreadable(file, error, hint) from None
 
 
 def _column(field: pa.Field) -> Column:
@@ -154,15 +157,23 @@ DAMAGED_FILE = (
 )
 
 
-def unreadable(path: str, error: object) -> EngineError:
+def unreadable(path: str, error: object, hint: str = DAMAGED_FILE) -> EngineError:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return EngineError(
         f"The file {path} cannot be read: {lines[0].rstrip('.')}.",
         condition="FAILED_READ_FILE",
         sqlstate="KD001",
         object=path,
-        hint=DAMAGED_FILE,
+        hint=hint,
     )
+
+
+def _format_of_name(path: str) -> DataFormat | None:
+    """Returns the format that the ending of a file's name states, if queries read files of it by their path."""
+    name = path.rpartition("/")[2].lower()
+    endings = name.split(".")[1:]
+    named = (DATA_FORMATS[ending] for ending in endings if ending in DATA_FORMATS)
+    return next((data_format for data_format in named if data_format.is_source), None)
 
 
 def _csv_header(path: str, separator: str) -> tuple[str, ...]:

@@ -301,6 +301,8 @@ def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str], start: s
         value_hint = _value_hint(tokens, index, start) if {"NULL", "STRING"} <= set(expected) else None
         if value_hint is not None:
             return value_hint
+        if token.is_word("CASCADE", "RESTRICT") and tokens[0].is_word("DROP"):
+            return "Only DROP DATABASE has CASCADE. Drop what uses the object first: the error of DROP names it."
         if token.is_word("PARTITION") and "','" in names:
             return "Separate partitions with commas: PARTITION (…), PARTITION (…)."
         date = _unquoted_date(tokens, index - 1) if token.is_operator("-") and index else None

@@ -247,6 +247,31 @@ def test_help_and_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert "\x1b" not in capsys.readouterr().err
 
 
+def test_a_file_in_place_of_a_command_is_told_how_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "query.sql"
+    script.write_text("SELECT 1;")
+    assert main.main([str(script)]) == 2
+    assert f"use -f {script}." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("statement", "hint"),
+    [
+        ("DROP CUBE c CASCADE", "Only DROP DATABASE has CASCADE."),
+        ("DROP TABLE t RESTRICT", "Only DROP DATABASE has CASCADE."),
+        ("SELECT * FROM parquet.`{files}`", "By its name, it is a CSV file. Read csv.`…`."),
+        ("SELECT * FROM json.`{files}/a.csv.gz`", "By its name, it is a CSV file. Read csv.`…`."),
+        ("SELECT * FROM orc.`{files}/b.orc`", "Check that the file is complete"),
+    ],
+)
+def test_hints(warehouse: str, tmp_path: Path, statement: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.csv", "a.csv.gz", "b.orc"):
+        (tmp_path / name).write_text("x,y\n1,2\n")
+    text = statement.replace("{files}", str(tmp_path))
+    assert main.main(["sql", "-w", warehouse, "--engine", "duckdb", "-e", text]) == 1
+    assert f"\nHint: {hint}" in capsys.readouterr().err
+
+
 def run(*arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "rewriter", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
