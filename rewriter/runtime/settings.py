@@ -80,12 +80,12 @@ def _mode(text: str) -> str:
 
 def _cost(text: str) -> str:
     lowered = text.strip().lower()
-    if lowered in ("partitions", "bytes"):
+    if lowered in ("partitions", "bytes", "work"):
         return lowered
     raise DataError(
         f"'{text}' is not a cover cost.",
-        hint="Use partitions (fewest partitions; the default) or bytes (fewest bytes, from the mean size "
-        "for each table and period).",
+        hint="Use partitions (fewest partitions; the default), bytes (fewest bytes, from the mean size for each table "
+        "and period) or work (bytes, and rewriter.scan_bytes for each table that is read).",
     )
 
 
@@ -175,7 +175,7 @@ def _accept_only(value: str, reason: str) -> Callable[[str], str]:
 _CHOICES: Mapping[Callable[[str], str], tuple[str, ...]] = {
     _boolean: ("true", "false"),
     _mode: ("dynamic", "static"),
-    _cost: ("partitions", "bytes"),
+    _cost: ("partitions", "bytes", "work"),
     _verification: (*_VERIFICATIONS, "1%"),
     _proof_time: ("after", "before"),
     _sink: tuple(SINK_SETTINGS),
@@ -224,7 +224,7 @@ _SETTINGS = {
             _whole_number(1, 120),
             "seconds of silence that end the claim of REFRESH FACT … MAX",
         ),
-        _Setting("rewriter.cover_cost", "partitions", _cost, "what a cover minimizes: partitions or bytes"),
+        _Setting("rewriter.cover_cost", "partitions", _cost, "what a cover minimizes: partitions, bytes or work"),
         _Setting("rewriter.least_retention_hours", "1", _whole_number(0, 24), "minimum hours in VACUUM … RETAIN"),
         _Setting("rewriter.log_retention_hours", "0", _whole_number(0, 24), "hours of the log to keep; 0 is all"),
         _Setting(
@@ -261,6 +261,12 @@ _SETTINGS = {
         _Setting(SPARK_PAGES, "false", _boolean, "serve Spark's own pages, if the session starts Spark"),
         _Setting(
             "rewriter.strict_bounds", "false", _boolean, "a bound inside a base period is an error, not a warning"
+        ),
+        _Setting(
+            "rewriter.scan_bytes",
+            "500000",
+            _whole_number(1, 500_000),
+            "what a table costs that is read, in bytes of cover_cost work",
         ),
         _Setting("rewriter.verify", "off", _verification, "what checks queries over cubes: off, certificate, or n%"),
         _Setting("rewriter.verify_seconds", "1", _seconds, "the longest time of a shadow proof"),
@@ -442,7 +448,8 @@ class SessionSettings:
             now=Clock(parse_instant(pinned) if pinned else time.time_ns() // 1000),
             partial_data=self.get("rewriter.partial_data") == "true",
             periods=frozenset(UpdatePeriod[name] for name in periods.split(",")) if periods else None,
-            cost_in_bytes=self.get("rewriter.cover_cost") == "bytes",
+            cost_in_bytes=self.get("rewriter.cover_cost") in ("bytes", "work"),
+            scan_bytes=int(self.get("rewriter.scan_bytes")) if self.get("rewriter.cover_cost") == "work" else 0,
             strict_bounds=self.get("rewriter.strict_bounds") == "true",
             certify=self.get("rewriter.verify") == "certificate",
             now_is_fixed=bool(pinned),

@@ -31,6 +31,8 @@ from .worlds import WORLDS, World
 REFUSALS = frozenset(
     ("DUCKDB_UNSUPPORTED", "MISSING_PARTITIONS", "UNSUPPORTED", "AMBIGUOUS_COUNT", "UNALIGNED_TIME_RANGE", "ZONED_TIME")
 )
+#: What ``_is_left_out`` is counted as.
+_NEVER_NULL = "IN of a subquery, which is never NULL on Spark"
 #: Pairs between two changes of a world's tables.
 _STEADY = 60
 
@@ -47,6 +49,14 @@ class Figures:
         """Adds the figures of another world."""
         for name in ("compared", "refused", "of_kind_refused"):
             getattr(self, name).update(getattr(other, name))
+
+
+def _is_left_out(kind: str, pair: Pair, engine: str | Engine) -> bool:
+    """Tests whether Spark breaks the rule of a pair: it computes FALSE where ``x IN (SELECT …)`` is NULL, below AND, OR
+    and NOT, so that three parts by such a condition lack rows. DuckDB refuses NOT and IS NULL of it.
+    """
+    is_spark = engine == "spark" or isinstance(engine, SparkEngine)
+    return is_spark and kind.endswith("_in_thirds") and " IN (SELECT " in pair.right.text
 
 
 class Different(AssertionError):
@@ -68,6 +78,10 @@ def run(directory: Path, engine: str | Engine, name: str, seed: int, pairs: int)
             relation = rng.choice(world.relations)
             make = rng.choice(makers(relation))
             pair = make(rng, relation)
+            if _is_left_out(make.__name__, pair, engine):
+                figures.refused[_NEVER_NULL] += 1
+                figures.of_kind_refused[make.__name__] += 1
+                continue
             if pair.right.base:
                 base.execute(f"SET rewriter.periods = {relation.base}")
             try:

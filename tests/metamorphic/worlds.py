@@ -259,7 +259,7 @@ def events(directory: Path, engine: str | Engine, seed: int) -> World:
         "ROLLUPS (DAILY, WEEKLY (k, d), MONTHLY)"
     )
     days = _days(_HOURS_FIRST, _HOURS_END)
-    bounds = (*_BOUNDS[:6], "2013-02-06 13:30", *_BOUNDS[6:])
+    bounds = (*_BOUNDS[:7], "2013-02-06 13:30", *_BOUNDS[7:])
 
     def event(rng: random.Random, days: Sequence[str]) -> str:
         time = datetime.fromisoformat(rng.choice(days)) + timedelta(

@@ -127,6 +127,8 @@ In all queries:
   may choose different ones. MODE(x) returns any of several values that are as frequent.
 - PERCENTILE_APPROX, APPROX_PERCENTILE and APPROX_COUNT_DISTINCT are exact, where Spark approximates. A percentile
   between equal zeros is 0.0 or -0.0.
+- `x IN (SELECT …)` below OR, CASE and in a select list is FALSE where SQL has NULL, as in Spark: where `x` is NULL, or
+  nothing equals it and the subquery returns a NULL.
 - A column without an alias has the name that Spark gives it, where `rewriter` can derive that name. Otherwise it is
   `_c0`, `_c1` … by its position.
 - Dates and timestamps must be in the years 1 to 9999 wherever they become text.

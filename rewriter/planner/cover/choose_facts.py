@@ -18,7 +18,7 @@ from rewriter.catalog.model.proofs import BEFORE_FACT, INCOMPLETE, OPEN
 from rewriter.errors import NotSupportedError
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.arms import Arm, key_ranges
-from rewriter.planner.cover.cover import Candidate, Costs, Cover, costs, cover
+from rewriter.planner.cover.cover import Candidate, Costs, Cover, costs, cover_by_scans
 from rewriter.planner.cover.open_ends import ClosedRanges, close_ends, extent, is_open, promised, widened
 from rewriter.planner.cover.prune_causes import fitting, instants, left_to_finer, nearest_misses, times
 from rewriter.planner.cover.secondary_times import SecondaryTimeUse, cut_by, undeclared
@@ -280,7 +280,7 @@ def _price_sources(lines: Timelines, base: _Base, demand: Demand, reader: Catalo
             if not timelines.fresh.is_empty and _excluded(source, base, demand, settings) is None
         ),
         reader,
-        by_bytes=settings.cost_in_bytes,
+        settings,
     )
 
 
@@ -349,9 +349,8 @@ def _judge(
     causes += [_straddling(source) for source in straddling]
     serving = {source: _serving(source, lines[source].fresh, base, demand.requested) for source in sources}
     ranks = _row_ranks(sources, doubts.reader)
-    best = cover(
-        target, [_candidate(source, timeline, priced, ranks.get(source, 0)) for source, timeline in serving.items()]
-    )
+    candidates = [_candidate(source, timeline, priced, ranks.get(source, 0)) for source, timeline in serving.items()]
+    best = cover_by_scans(target, candidates, priced.of_scan)
     outdated = RangeSet.EMPTY
     for source in sources:
         timelines = lines[source]
@@ -364,7 +363,7 @@ def _judge(
             causes += left_to_finer(source, timelines, finer & valid[source], doubts.reason)
     outdated = outdated & best.missing
     periods = tuple(sorted({source.period for source in sources}, reverse=True))
-    cost = priced.described(best.cost)
+    cost = priced.described(best)
     helping = _remedies(sources, lines, best.missing, target, demand.columns)
     choice = Choice(base.period, target, best, outdated, tuple(facts), periods, tuple(causes), cost, remedies=helping)
     return replace(choice, raw=base.is_raw), tuple(sources)

@@ -47,8 +47,9 @@ slot at all, take that one. This is the start of the least list, and the rest fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import field, replace
+from itertools import combinations
 from operator import attrgetter, lt
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,7 @@ from rewriter.planner.cover.nested_cover import (
     slots_in,
     take,
 )
-from rewriter.planner.model.plan import CoverPart
+from rewriter.planner.model.plan import CoverPart, Settings
 from rewriter.timeline import runs
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.civil import DAY, MINUTE
@@ -170,6 +171,35 @@ def cover(target: RangeSet, candidates: Sequence[Candidate]) -> Cover:
     else:
         filling = Chain.of(priced_candidates, missing).fill(segments)
     return _cover(filling, dict(zip(priced_candidates, sorted_candidates, strict=True)))
+
+
+#: The most tables of which all sets are tried; of more, those of the best cover alone.
+_MOST_TABLES = 5
+
+
+def cover_by_scans(target: RangeSet, candidates: Sequence[Candidate], scan_cost: int) -> Cover:
+    """Returns the best cover of ``target`` where each table that is read costs ``scan_cost`` more, whatever is read of
+    it. ``cost`` of the result includes that.
+
+    The best cover that may read a set of tables is ``cover`` of their candidates; the best of these is that of some
+    set. Costs up to 32 times what ``cover`` costs. With more than five tables, the sets are of those that the cover
+    without such costs reads, and the result may cost more than the best one.
+    """
+
+    def priced(tables: Collection[str]) -> Cover:
+        filled = cover(target, [candidate for candidate in candidates if candidate.table in tables])
+        return replace(filled, cost=filled.cost + scan_cost * len({part.table for part in filled.parts}))
+
+    if not scan_cost:
+        return cover(target, candidates)
+    every = {candidate.table for candidate in candidates}
+    best = priced(every)
+    tables = sorted(every if len(every) <= _MOST_TABLES else {part.table for part in best.parts})
+    for size in range(1, len(tables)):
+        if scan_cost * size < best.cost:
+            # Fewer tables never cover more time.
+            best = min((best, *map(priced, combinations(tables, size))), key=attrgetter("badness"))
+    return best
 
 
 def extent(candidates: Sequence[Candidate]) -> TimeRange | None:
@@ -533,7 +563,8 @@ TablePeriod = tuple[str, Period]
 
 @dataclass(frozen=True)
 class Costs:
-    """The cost of a partition of each (storage table, period): all in bytes, or all one.
+    """The cost of a partition of each (storage table, period): all in bytes, or all one. ``scan_bytes`` is the cost of
+    each table that is read, beside its partitions.
 
     ``by_bytes`` says that bytes were requested. ``unknown_sizes`` names the (table, period) pairs whose bytes are
     unknown. If there are any, each partition costs one.
@@ -543,30 +574,38 @@ class Costs:
     >>> bytes_of = Costs(by_bytes=True, bytes_by_period={daily: 4096})
     >>> bytes_of.of_partition(*daily), Costs().of_partition(*daily)
     (4096, 1)
-    >>> bytes_of.described(8192)
+    >>> bytes_of.described(Cover((), RangeSet.EMPTY, cost=8192))
     'about 8,192 bytes'
     """
 
     by_bytes: bool = False
     bytes_by_period: Mapping[TablePeriod, int] = field(default_factory=dict)
     unknown_sizes: tuple[str, ...] = ()
+    scan_bytes: int = 0
+
+    @property
+    def of_scan(self) -> int:
+        """The cost of each table that is read; 0 where partitions are counted."""
+        return 0 if self.unknown_sizes else self.scan_bytes
 
     def of_partition(self, table: str, period: Period) -> int:
         """Returns the cost of one partition, at least 1."""
         return max(1, self.bytes_by_period.get((table, period), 1))
 
-    def described(self, cost: int) -> str:
+    def described(self, covered: Cover) -> str:
         """Returns a cover's cost in words; '' if partitions are counted, which is the default."""
         if self.unknown_sizes:
             return f"partitions, because the bytes of {', '.join(self.unknown_sizes)} are unknown"
-        return f"about {cost:,} bytes" if self.by_bytes else ""
+        tables = len({part.table for part in covered.parts})
+        scans = f", {tables * self.scan_bytes:,} of them for {tables} tables" if self.scan_bytes else ""
+        return f"about {covered.cost:,} bytes{scans if tables != 1 else scans[:-1]}" if self.by_bytes else ""
 
 
-def costs(candidates: Iterable[TablePeriod], reader: CatalogReader, *, by_bytes: bool) -> Costs:
+def costs(candidates: Iterable[TablePeriod], reader: CatalogReader, settings: Settings) -> Costs:
     """Returns the costs of the candidates' partitions. Candidates without partitions can be omitted."""
-    if not by_bytes:
+    if not settings.cost_in_bytes:
         return Costs()
     sizes = {(table, period): reader.mean_bytes(table, period) for table, period in candidates}
     unknown_sizes = tuple(f"{table} {period.name}" for (table, period), size in sizes.items() if size is None)
     known_sizes = {pair: size for pair, size in sizes.items() if size is not None}
-    return Costs(by_bytes, {} if unknown_sizes else known_sizes, unknown_sizes)
+    return Costs(True, {} if unknown_sizes else known_sizes, unknown_sizes, settings.scan_bytes)

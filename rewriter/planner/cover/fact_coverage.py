@@ -5,7 +5,7 @@ now. Reads timelines only.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import cached_property
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.choose_facts import snapped, touched
-from rewriter.planner.cover.cover import Candidate, costs, cover, extent
+from rewriter.planner.cover.cover import Candidate, Costs, costs, cover_by_scans, extent
 from rewriter.planner.cover.open_ends import close_ends, promised, widened
 from rewriter.planner.cover.validity import cut, window
 from rewriter.planner.model.coverage_chart import joined_periods, overlapping
@@ -213,7 +213,8 @@ class FactCoverage:
     def over(self, requested: RangeSet) -> CoveredTime:
         """Returns the cover of a closed range, which is first aligned to base periods. Costs what ``cover`` costs."""
         base = self.fact.base_period
-        covered = cover((touched if self.fact.is_raw else snapped)(requested, base), self.fresh)
+        scan_cost = self._priced(self.fresh).of_scan
+        covered = cover_by_scans((touched if self.fact.is_raw else snapped)(requested, base), self.fresh, scan_cost)
         missing = covered.missing
         unused: list[UnusedTime] = []
         for state, candidates in {**self.unused, "open": self.open}.items():
@@ -227,11 +228,15 @@ class FactCoverage:
     def _candidates(self, line: TimelineReader) -> list[Candidate]:
         """Returns the candidates, as ``line`` gives them, in their windows of validity."""
         candidates = self._unpriced(line)
-        existing = [(candidate.table, candidate.period) for candidate in candidates if not candidate.timeline.is_empty]
-        priced = costs(existing, self.reader, by_bytes=self.settings.cost_in_bytes)
+        priced = self._priced(candidates)
         return [
             replace(candidate, cost=priced.of_partition(candidate.table, candidate.period)) for candidate in candidates
         ]
+
+    def _priced(self, candidates: Sequence[Candidate]) -> Costs:
+        """Returns the costs of those that have partitions."""
+        existing = [(candidate.table, candidate.period) for candidate in candidates if not candidate.timeline.is_empty]
+        return costs(existing, self.reader, self.settings)
 
     def _unpriced(self, line: TimelineReader) -> list[Candidate]:
         """Returns the candidates without their costs."""

@@ -50,7 +50,8 @@ class Settings:
     """The planner's settings in a session. ``now`` is in microseconds UTC, the same for the whole statement.
 
     ``explain`` asks for causes, too, why coarser periods serve only a part of what could be read from them;
-    ``cost_in_bytes`` for the cover of the fewest bytes instead of the fewest partitions; ``derive`` for what the output
+    ``cost_in_bytes`` for the cover of the fewest bytes instead of the fewest partitions, where each table that is read
+    counts as ``scan_bytes`` more; ``derive`` for what the output
     columns are computed from, which an INSERT into a rollup table needs; ``strict_bounds`` makes a bound inside a base
     period an error. ``now_is_fixed``: the user has chosen ``now``, so that no engine may use its own clock. ``clocks``
     asks for the clocks that the output columns were read off, which an INSERT into a fact's table needs, and
@@ -62,6 +63,7 @@ class Settings:
     periods: frozenset[UpdatePeriod] | None = None
     explain: bool = False
     cost_in_bytes: bool = False
+    scan_bytes: int = 0
     derive: bool = False
     strict_bounds: bool = False
     now_is_fixed: bool = False

@@ -581,7 +581,8 @@ class _Advice:
             "REFRESH FACT, by the mean rows of a partition"
         )
         if self.context.planning.cost_in_bytes:
-            yield "the advice counts partitions as the cost of a cover, and rewriter.cover_cost is bytes"
+            rule = "work" if self.context.planning.scan_bytes else "bytes"
+            yield f"the advice counts partitions as the cost of a cover, and rewriter.cover_cost is {rule}"
         base_only = sum(each.queries for each in self.model.classes if each.needs_base)
         if base_only:
             yield f"no rollup serves {_queries(base_only)}: EXPLAIN COVER says why base rows are needed"

@@ -188,7 +188,7 @@ def _certificate(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
             "partial_data": planning.partial_data,
             "strict_bounds": planning.strict_bounds,
             "periods": None if planning.periods is None else sorted(period.name for period in planning.periods),
-            "cover_cost": "bytes" if planning.cost_in_bytes else "partitions",
+            "cover_cost": ("work" if planning.scan_bytes else "bytes") if planning.cost_in_bytes else "partitions",
         },
         "references": [
             _reference(reference, texts.moved(reference.offset), records, context)
