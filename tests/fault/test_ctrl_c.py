@@ -84,7 +84,9 @@ def check_script(folder: Path, engine: DuckDBEngine, command: list[str], moment:
     # While Python itself starts, it shows the signal in its own way. At its very end, it leaves it to the system.
     if "KeyboardInterrupt" not in err or PACKAGE in err:
         assert process.returncode in (0, 130, -signal.SIGINT), (process.returncode, out, err)
-        assert err == ("Interrupted.\n" if process.returncode == 130 else ""), (process.returncode, err)
+        # Arrow sends a signal again that came while it read: Python may be at its very end then. A shell sees 130.
+        expected = {130: ("Interrupted.\n",), 0: ("",)}.get(process.returncode, ("", "Interrupted.\n"))
+        assert err in expected, (process.returncode, err)
     with Session(warehouse, engine) as session:
         days = [number.bit_length() - 1 for number in written(session, "h")][1:]
         assert days == list(DAYS[: len(days)]), days
