@@ -75,6 +75,7 @@ def run(directory: Path, engine: str | Engine, name: str, seed: int, pairs: int)
         for number in range(pairs):
             if number % _STEADY == _STEADY - 1:
                 world.change(rng)
+                world.session.execute(f"SET rewriter.cover_cost = {rng.choice(('partitions', 'bytes', 'work'))}")
             relation = rng.choice(world.relations)
             make = rng.choice(makers(relation))
             pair = make(rng, relation)
