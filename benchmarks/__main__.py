@@ -22,6 +22,7 @@ from benchmarks import (
     commits,
     completion,
     cover,
+    cover_costs,
     dialect,
     footers,
     goldens,
@@ -110,6 +111,7 @@ def main(
         show(goldens.measure())
     if not chosen or "cover" in chosen:
         show(cover.measure())
+        print(wide_markdown(cover_costs.measure()), flush=True)
     if not chosen or "timelines" in chosen:
         show(timelines.measure())
     if not chosen or "worklists" in chosen:

@@ -182,8 +182,8 @@ def cover_by_scans(target: RangeSet, candidates: Sequence[Candidate], scan_cost:
     it. ``cost`` of the result includes that.
 
     The best cover that may read a set of tables is ``cover`` of their candidates; the best of these is that of some
-    set. Costs up to 32 times what ``cover`` costs. With more than five tables, the sets are of those that the cover
-    without such costs reads, and the result may cost more than the best one.
+    set. Costs up to 32 times what ``cover`` costs. With more than five tables, the sets are each table alone, and
+    without one, of those that the cover without such costs reads, and the result may cost more than the best one.
     """
 
     def priced(tables: Collection[str]) -> Cover:
@@ -195,7 +195,7 @@ def cover_by_scans(target: RangeSet, candidates: Sequence[Candidate], scan_cost:
     every = {candidate.table for candidate in candidates}
     best = priced(every)
     tables = sorted(every if len(every) <= _MOST_TABLES else {part.table for part in best.parts})
-    for size in range(1, len(tables)):
+    for size in range(1, len(tables)) if len(tables) <= _MOST_TABLES else (1, len(tables) - 1):
         if scan_cost * size < best.cost:
             # Fewer tables never cover more time.
             best = min((best, *map(priced, combinations(tables, size))), key=attrgetter("badness"))
