@@ -354,3 +354,36 @@ def test_events_in_orc_have_nested_columns(engine: Engine, tmp_path: Path) -> No
         ).fetch()
         at = dt.datetime(2024, 5, 1, 9, 59, 59, 1, tzinfo=dt.UTC)
         assert comparable(found) == comparable([(["x", None], "Ann", at), (None, None, None)])
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("value", "type_name"),
+    [
+        ("{time}", "TIMESTAMP_NTZ"),
+        ("array({time})", "TIMESTAMP_NTZ"),
+        ("map('k', {time})", "TIMESTAMP_NTZ"),
+        ("named_struct('n', 1, 'x', array({time}))", "TIMESTAMP_NTZ"),
+        ("INTERVAL 3 MONTH", "INTERVAL MONTH"),
+        ("map(INTERVAL 2 DAY, 1)", "INTERVAL DAY"),
+        ("named_struct('a', array(1L), 'b', map('k', 1Y), 'c', array(DATE '2024-05-01'), 'd', array(1.50BD))", None),
+    ],
+)
+def test_types_that_spark_stores_in_orc_as_numbers_are_not_read_as_numbers(
+    value: str, type_name: str | None, duckdb: DuckDBEngine, spark: SparkEngine, tmp_path: Path
+) -> None:
+    text = value.format(time="TIMESTAMP_NTZ '2024-05-01 12:00:00'")
+    plain = spark._running_spark().session.sql(f"SELECT 1 AS id, {text} AS v")
+    plain.write.orc(f"{tmp_path}/files")
+    for engine in (duckdb, spark):
+        with Session(tmp_path / "warehouse", engine) as session:
+            query = f"SELECT id, v FROM orc.`{tmp_path}/files`"
+            table = f"CREATE TABLE t_{engine.name} USING orc LOCATION '{tmp_path}/files'"
+            if type_name is None:
+                expected = shown([tuple(row.values()) for row in plain.toArrow().to_pylist()])
+                assert shown(session.execute(query).fetch()) == expected
+                continue
+            for statement in (query, table):
+                with pytest.raises(Error, match=f"column v: its type {type_name} is not supported") as caught:
+                    session.execute(statement)
+                assert caught.value.condition == "FAILED_READ_FILE"

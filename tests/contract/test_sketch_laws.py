@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -16,8 +17,12 @@ from datasketches import (
     update_theta_sketch,
 )
 
+from rewriter.errors import NotSupportedError
 from rewriter.exec.duckdb import own_functions
+from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.theta_sketches import compact_bytes, read_sketch
+from rewriter.exec.translate import theta_functions
+from rewriter.session import Session
 
 #: 2^9 hashes, so that small sets fill a sketch.
 PRECISION = 9
@@ -169,3 +174,24 @@ def test_random_damage_is_refused_or_leaves_a_sketch() -> None:
         assert read_sketch(compact_bytes(sketch)).num_retained == sketch.num_retained
         united([bytes(data), sketches[4]])
         own_functions._intersected([bytes(data), sketches[4]])
+
+
+def test_a_missing_package_is_told_at_the_function(
+    duckdb: DuckDBEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(theta_functions, "find_spec", lambda name: None)
+    with Session(tmp_path / "warehouse", duckdb) as session:
+        for statement in (
+            "CREATE CUBE visits (site STRING, u BINARY MEASURE THETA_UNION, at TIMESTAMP TIME)",
+            "CREATE TABLE days (site STRING, u BINARY) PARTITIONED BY (d STRING)",
+            "CREATE FACT f OF CUBE visits STORED IN (TABLE days PERIOD DAILY PARTITIONED BY at AS (d))",
+            "INSERT INTO days VALUES ('a', NULL, '2024-05-01')",
+        ):
+            session.execute(statement)
+        call = "theta_sketch_estimate(theta_union_agg(u))"
+        query = f"SELECT site, {call} FROM visits WHERE at >= '2024-05-01' AND at < '2024-05-02' GROUP BY site"
+        with pytest.raises(NotSupportedError, match="needs the package datasketches") as caught:
+            session.execute(query)
+    position = caught.value.position
+    assert position is not None
+    assert query[position.start : position.end] == call

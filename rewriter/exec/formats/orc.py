@@ -9,6 +9,7 @@ writes them).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,13 @@ _FIRST_GREGORIAN_DAY = -141_427
 #: In microseconds since 1970: 1677-09-22 and 2262-04-11, which nanoseconds can express.
 _FIRST_INSTANT, _LAST_INSTANT = -9_223_286_400_000_000, 9_223_286_400_000_000
 SECOND = 1_000_000
+#: The attribute of a type in Spark's files that names Spark's own type, and the types whose values are stored as such.
+#: It stores others as numbers: a TIMESTAMP_NTZ and an INTERVAL, for example.
+_SPARK_TYPE = b"spark.sql.catalyst.type"
+_PLAIN_TYPES = re.compile(
+    r"(bigint|binary|boolean|byte|char|date|decimal|double|float|int|integer|long|short|smallint|string|timestamp|"
+    r"tinyint|varchar)\b"
+)
 _UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": SECOND, "ns": 1_000_000_000}
 
 
@@ -179,9 +187,24 @@ def _read_columns(path: str, names: Sequence[str]) -> Iterator[pa.Table]:
 
 
 def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:
+    """Returns the columns of a file. Raises ``ValueError`` for one that Spark reads by a type that its numbers hide."""
     import pyarrow.orc
 
-    return pyarrow.orc.ORCFile(arrow_source(path)).schema
+    schema = pyarrow.orc.ORCFile(arrow_source(path)).schema
+    for column in schema:
+        hidden = _hidden_type(column)
+        if hidden is not None:
+            raise ValueError(f"column {column.name}: its type {hidden.upper()} is not supported")
+    return schema
+
+
+def _hidden_type(field: pa.Field) -> str | None:
+    """Returns Spark's name of a type, also in nested values, that the file stores as another one."""
+    children = [field.type.field(index) for index in range(field.type.num_fields)]
+    if children:
+        return next((hidden for hidden in map(_hidden_type, children) if hidden is not None), None)
+    name = (field.metadata or {}).get(_SPARK_TYPE, b"int").decode()
+    return None if _PLAIN_TYPES.match(name) else str(name)
 
 
 def _rows(path: str) -> int:

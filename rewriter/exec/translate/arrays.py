@@ -467,6 +467,7 @@ LINES = (
 # As in Spark, the months of a step are added to the first date, so that each month keeps its last day.
 
 _MONTHS = {"MONTH": 1, "YEAR": 12}
+_OR_SPARK = ", or use the Spark engine (engine spark)."
 _AGAINST_STEP = (
     "error('[DUCKDB_UNSUPPORTED] A sequence whose step leads away from its end is not supported on DuckDB.')"
 )
@@ -484,7 +485,9 @@ def _sequence(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         series, shown = _days(e, node, sqls[0], sqls[1], steps[0] if steps else None)
     else:
         e.text.refuse(
-            f"A sequence from {first.type} to {last.type}", node, "Write it over DATEs or whole numbers, and cast them."
+            f"A sequence from {first.type} to {last.type}",
+            node,
+            f"Write it over DATEs or whole numbers, and cast them{_OR_SPARK}",
         )
     list_type = array_of(type_)
     sql = f"CASE WHEN {sqls[0]} IS NULL OR {sqls[1]} IS NULL THEN NULL {series} END"
@@ -510,11 +513,13 @@ def _days(e: Expressions, node: exp.Expr, first: str, last: str, step: exp.Expr 
         up, down = (f"generate_series({first}, {last}, INTERVAL ({sign}) DAY)" for sign in (1, -1))
         return f"WHEN {first} <= {last} THEN {up} ELSE {down}", None
     if not isinstance(step, exp.Interval):
-        e.text.refuse("A sequence of dates with a step that is no interval", step, "Write INTERVAL 1 DAY.")
+        e.text.refuse("A sequence of dates with a step that is no interval", step, f"Write INTERVAL 1 DAY{_OR_SPARK}")
     amount, unit = interval_of_one_unit(e, step)
     if unit in CLOCK_UNITS or amount < 1:
         e.text.refuse(
-            f"A sequence of dates with the step {e.text.shown(step)}", step, "Write whole days, months or years."
+            f"A sequence of dates with the step {e.text.shown(step)}",
+            step,
+            f"Write whole days, months or years{_OR_SPARK}",
         )
     shown = f"INTERVAL '{amount}' {unit}"
     if unit in _MONTHS:

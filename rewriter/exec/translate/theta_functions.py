@@ -38,6 +38,7 @@ def _require_library(e: Expressions, node: exp.Expr) -> None:
         raise NotSupportedError(
             f"{str(e.text.called(node)).upper()} needs the package datasketches on DuckDB, which is not installed.",
             condition="DUCKDB_UNSUPPORTED",
+            position=e.text.position(node),
             hint="Run pip install 'rewriter[sketches]', or use the Spark engine (engine spark).",
         )
 

@@ -244,7 +244,7 @@ _WITH_A_TYPE = "Write CASE WHEN … THEN … ELSE … END with a value of a type
         (
             "SELECT sequence(convert_timezone('UTC', ts), ts) FROM e",
             "sequence from timestamp_ntz",
-            "Write it over DATEs or whole numbers, and cast them.",
+            "Write it over DATEs or whole numbers, and cast them, or use the Spark engine (engine spark).",
         ),
         (
             "SELECT first_value(r) FILTER (WHERE k) OVER (ORDER BY r) FROM e",
@@ -284,12 +284,12 @@ _WITH_A_TYPE = "Write CASE WHEN … THEN … ELSE … END with a value of a type
         (
             "SELECT explode(sequence(d, DATE '2024-01-01', INTERVAL 1 HOUR)) FROM e",
             "A sequence of dates with the step",
-            "Write whole days, months or years.",
+            "Write whole days, months or years, or use the Spark engine (engine spark).",
         ),
         (
             "SELECT explode(sequence(ts, ts)) FROM e",
             "A sequence from timestamp to timestamp",
-            "Write it over DATEs or whole numbers, and cast them.",
+            "Write it over DATEs or whole numbers, and cast them, or use the Spark engine (engine spark).",
         ),
         ("SELECT (r IN (SELECT id FROM t)) IS NULL FROM e", "as an operand", _WRITE_CASE),
         ("SELECT r FROM e WHERE NOT (k OR r NOT IN (SELECT id FROM t))", "as an operand", _WRITE_CASE),
