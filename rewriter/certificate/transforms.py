@@ -8,15 +8,17 @@ The definition of a hidden partition column names its transform and its source: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from itertools import product
+from operator import itemgetter
 from typing import Any
 
 from sqlglot import exp
 
 from rewriter.certificate.evidence import CatalogRecords, NotUnderstood, Object, Record, Refuted, keep
-from rewriter.certificate.expressions import ArmQuery, ComputedExpressions, text_ranges, typed_values
+from rewriter.certificate.expressions import ArmQuery, ComputedExpressions, typed_values
 from rewriter.certificate.periods import following, instant, moment
 from rewriter.lazy_dataclass import dataclass
 
@@ -64,6 +66,53 @@ def selected_partitions(
     if arm.text is not None:
         keep(catalog.selected, key, selected)
     return selected
+
+
+def text_ranges(node: exp.Expr, column: str, type: str) -> list[tuple[str, str | None]]:
+    """Returns ranges of texts, both ends included, in one of which a column lies where a condition is true; in order,
+    apart from each other. ``None`` is no upper bound. ``type`` is that of the column; days are compared as texts.
+    """
+    node = node.unnest()
+    if isinstance(node, exp.And):
+        right = text_ranges(node.expression, column, type)
+        both = (
+            (max(low, other), high if last is None else last if high is None else min(high, last))
+            for low, high in text_ranges(node.this, column, type)
+            for other, last in right
+        )
+        return [(low, high) for low, high in both if high is None or low <= high]
+    if isinstance(node, exp.Or):
+        return _joined(range_ for part in node.flatten() for range_ in text_ranges(part, column, type))
+    is_column = isinstance(node.this, exp.Column) and node.this.name.lower() == column
+    options = node.expressions if isinstance(node, exp.In) else [node.args.get("expression")]
+    texts = [_text_of(option, type) for option in options]
+    if not is_column or not texts or None in texts:
+        return [("", None)]
+    if isinstance(node, exp.EQ | exp.In):
+        return _joined((text or "", text) for text in texts)
+    low = texts[0] if isinstance(node, exp.GT | exp.GTE) else None
+    return [(low or "", texts[0] if isinstance(node, exp.LT | exp.LTE) else None)]
+
+
+def _text_of(option: Any, type: str) -> str | None:
+    """Returns the text that a constant is beside a column of text, or beside one of days; ``None`` for no such one."""
+    is_day = isinstance(option, exp.TsOrDsToDate) and not option.args.get("format")
+    is_day |= isinstance(option, exp.Cast) and option.is_type("date")
+    literal = option.this if is_day and type == "date" else option
+    if not isinstance(literal, exp.Literal) or not literal.is_string:
+        return None
+    return literal.name if type == "string" or re.fullmatch(r"\d{4}-\d\d-\d\d", literal.name) else None
+
+
+def _joined(ranges: Iterable[tuple[str, str | None]]) -> list[tuple[str, str | None]]:
+    joined: list[tuple[str, str | None]] = []
+    for low, high in sorted(ranges, key=itemgetter(0)):
+        if joined and (joined[-1][1] is None or low <= joined[-1][1]):
+            last = joined[-1][1]
+            joined[-1] = joined[-1][0], None if last is None or high is None else max(last, high)
+        else:
+            joined.append((low, high))
+    return joined
 
 
 def _partition_test(condition: exp.Expr | None, table: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], bool | None]:

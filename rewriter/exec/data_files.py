@@ -83,10 +83,16 @@ def file_columns(format: str, path: str, options: Mapping[str, str] | None = Non
     try:
         return tuple(_column(field) for field in reader_named(format).schema(file, options or {}))
     except (OSError, ValueError, UnicodeError) as error:
-        named = _format_of_name(file)
-        is_other = named is not None and named.name != format
-        hint = f"By its name, it is {named.a_file}. Read {named.name}.`…`." if named and is_other else DAMAGED_FILE
-        raise unreadable(file, error, hint) from None
+        raise unreadable(file, error, _hint(file, format, error)) from None
+
+
+def _hint(file: str, format: str, error: Exception) -> str:
+    named = _format_of_name(file)
+    if named is not None and named.name != format:
+        return f"By its name, it is {named.a_file}. Read {named.name}.`…`."
+    if str(error).startswith("column "):
+        return "CREATE TABLE t (…) with the other columns and the LOCATION of the files reads them."
+    return DAMAGED_FILE
 
 
 def _column(field: pa.Field) -> Column:
@@ -105,7 +111,7 @@ def stored_columns(format: str, path: str) -> tuple[Column, ...]:
     try:
         return tuple(Column(field.name, _stored_type(field.type, reader)) for field in reader.schema(path, {}))
     except (OSError, ValueError, UnicodeError) as error:
-        raise unreadable(path, error) from None
+        raise unreadable(path, error, _hint(path, format, error)) from None
 
 
 def _stored_type(type_: pa.DataType, reader: FileReader) -> str:

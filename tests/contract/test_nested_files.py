@@ -387,3 +387,34 @@ def test_types_that_spark_stores_in_orc_as_numbers_are_not_read_as_numbers(
                 with pytest.raises(Error, match=f"column v: its type {type_name} is not supported") as caught:
                     session.execute(statement)
                 assert caught.value.condition == "FAILED_READ_FILE"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("value", "type_name"),
+    [
+        ("INTERVAL 3 DAY", "INTERVAL DAY"),
+        ("array(INTERVAL 2 MONTH)", "INTERVAL MONTH"),
+        ("map('k', named_struct('x', INTERVAL '1 02:03' DAY TO MINUTE))", "INTERVAL DAY TO MINUTE"),
+        ("parse_json('1')", "VARIANT"),
+        ("named_struct('interval', array(1L), 'variant', 2)", None),
+    ],
+)
+def test_types_that_spark_stores_in_parquet_as_others_are_not_read_as_these(
+    value: str, type_name: str | None, duckdb: DuckDBEngine, spark: SparkEngine, tmp_path: Path
+) -> None:
+    plain = spark._running_spark().session.sql(f"SELECT 1 AS id, {value} AS v")
+    plain.write.parquet(f"{tmp_path}/files")
+    for engine in (duckdb, spark):
+        with Session(tmp_path / "warehouse", engine) as session:
+            query = f"SELECT id, v FROM parquet.`{tmp_path}/files`"
+            table = f"CREATE TABLE t_{engine.name} USING parquet LOCATION '{tmp_path}/files'"
+            if type_name is None:
+                assert len(session.execute(query).fetch()) == 1
+                continue
+            for statement in (query, table):
+                with pytest.raises(Error, match=f"column v: its type {type_name} is not supported") as caught:
+                    session.execute(statement)
+                assert "CREATE TABLE t (…)" in str(caught.value.hint)
+            session.execute(f"CREATE TABLE u_{engine.name} (id INT) USING parquet LOCATION '{tmp_path}/files'")
+            assert session.execute(f"SELECT id FROM u_{engine.name}").fetch() == [(1,)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.filesystems.reading import arrow_source
@@ -35,10 +37,38 @@ def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWrite
     return _ParquetWriter(path, schema)
 
 
+#: The key under which Spark keeps the types of its columns, and those whose values a file stores as other ones.
+_SPARK_COLUMNS = b"org.apache.spark.sql.parquet.row.metadata"
+_HIDDEN_TYPES = ("interval", "udt", "variant")
+
+
 def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:
+    """Returns the columns of a file. Raises ``ValueError`` for one that Spark reads by a type that its values hide: an
+    INTERVAL is stored as a number.
+    """
     import pyarrow.parquet as pq
 
-    return pq.read_schema(arrow_source(path))
+    schema = pq.read_schema(arrow_source(path))
+    for name, hidden in _hidden_columns((schema.metadata or {}).get(_SPARK_COLUMNS)):
+        if name in schema.names:
+            raise ValueError(f"column {name}: its type {hidden.upper()} is not supported")
+    return schema
+
+
+def _hidden_columns(text: bytes | None) -> Iterator[tuple[str, str]]:
+    """Yields the names of columns that have such a type, also in nested values, and the type."""
+    with suppress(ValueError, LookupError, TypeError):  # Another program may have written the text.
+        for column in json.loads(text or "{}").get("fields", ()):
+            left = [column["type"]]
+            while left:
+                type_ = left.pop()
+                if isinstance(type_, Mapping):
+                    parts = [type_.get(key) for key in ("elementType", "keyType", "valueType")]
+                    left += [part for part in parts if part is not None]
+                    left += [field["type"] for field in type_.get("fields", ())]
+                    type_ = type_["type"]
+                if type_.startswith(_HIDDEN_TYPES):
+                    yield column["name"], type_
 
 
 def _rows(path: str) -> int:
