@@ -262,7 +262,10 @@ class TimeBinding:
         if len(self._readers) == 1 and not self.storage_table.others:
             ((period, layout, _),) = self._readers
             indexes = [self._names.index(column.lower()) for column in layout.columns]
-            ordinals = layout.ordinals(list(zip(*(map(itemgetter(at), values) for at in indexes), strict=True)))
+            times = values
+            if indexes != list(range(len(self._names))):
+                times = list(zip(*(map(itemgetter(index), values) for index in indexes), strict=True))
+            ordinals = layout.ordinals(times)
             if isinstance(period, UpdatePeriod):  # Zones skip dates, which name no partition.
                 pairs = zip(values, ordinals, strict=True)
                 return [self._place(of) if ordinal is None else (period, ordinal) for of, ordinal in pairs]

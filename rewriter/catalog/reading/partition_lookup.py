@@ -127,13 +127,13 @@ class Lookup:
         with self.database.read() as connection:
             if self.snapshot is not None:
                 queries.check_readable(connection, self.snapshot.sequence)
-            for keys, files in queries.files(connection, self.ids, ranges):
-                unknown = next(filterfalse(by_key.__contains__, keys), None)
+            for file_keys, files in queries.files(connection, self.ids, ranges):
+                unknown = next(filterfalse(by_key.__contains__, file_keys), None)
                 if unknown is not None:
                     raise damaged_partition(
                         self.table.name, f"a file has the key {unknown.hex()}, but no partition has this key"
                     )
-                found += zip(map(by_key.__getitem__, keys), files, strict=True)
+                found += zip(map(by_key.__getitem__, file_keys), files, strict=True)
         return found
 
     def found_keys(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[bytes]:

@@ -155,9 +155,12 @@ def _test_of(selection: Selection, indexes: Mapping[str, int]) -> _Test:
     time_indexes = [indexes[column.lower()] for column in selection.layout.columns]
     secondary_tests = [_test_of(other, indexes) for other in selection.secondary_selections]
     starts, ends = runs.of_ranges(selection.ranges)
+    has_times_only = time_indexes == list(range(len(indexes)))
 
     def are_selected(values: Sequence[PartitionValues]) -> list[bool]:
-        times = list(zip(*(map(itemgetter(index), values) for index in time_indexes), strict=True))
+        times = values
+        if not has_times_only:
+            times = list(zip(*(map(itemgetter(index), values) for index in time_indexes), strict=True))
         if selection.null_time:
             selected = [time[0] is None for time in times]
         else:
