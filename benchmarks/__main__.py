@@ -137,6 +137,7 @@ def main(
         show(measures.measure(measure_events))
     if not chosen or "maintain" in chosen:
         show(maintain.measure())
+        show(maintain.measure_refresh())
     if not chosen or "advice" in chosen:
         show(advice.measure())
     if not chosen or "footers" in chosen:

@@ -1,10 +1,17 @@
-"""MAINTAIN FACT over ten years of hours; ALTER CUBE; DROP FACT and an equal CREATE FACT."""
+"""MAINTAIN FACT over ten years of hours; ALTER CUBE; DROP FACT and an equal CREATE FACT; REFRESH FACT of a year beside
+INSERTs by hand.
+"""
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from statistics import median
+from types import FrameType
 
 import rewriter
 from benchmarks.timing import Figure, Table, seconds
@@ -79,3 +86,84 @@ def measure() -> Table:
             Figure("CREATE FACT of the same meaning: 7,500 proofs are kept", create),
         ),
     )
+
+
+_HOURS_TO_MONTHS = """
+CREATE CUBE flights (carrier STRING, flights BIGINT MEASURE COUNT, departed TIMESTAMP TIME);
+CREATE TABLE hours (carrier STRING, flights BIGINT) PARTITIONED BY (h STRING);
+CREATE TABLE days (carrier STRING, flights BIGINT) PARTITIONED BY (d DATE);
+CREATE TABLE months (carrier STRING, flights BIGINT) PARTITIONED BY (m STRING);
+CREATE TABLE days_by_hand (carrier STRING, flights BIGINT) PARTITIONED BY (d DATE);
+CREATE TABLE months_by_hand (carrier STRING, flights BIGINT) PARTITIONED BY (m STRING);
+CREATE FACT flown OF CUBE flights STORED IN (
+  TABLE hours PERIOD HOURLY PARTITIONED BY departed AS (h), TABLE days PERIOD DAILY PARTITIONED BY departed AS (d),
+  TABLE months PERIOD MONTHLY PARTITIONED BY departed AS (m = 'yyyy-MM'));
+SET rewriter.now = '2024-02-01 00:00';
+INSERT INTO hours SELECT c, 1L,
+  date_format(timestamp_seconds(1672531200 + 3600 * id), 'yyyy-MM-dd-HH')
+  FROM range({hours}) CROSS JOIN (VALUES ('AA'), ('UA')) AS v (c)
+"""
+_DAYS_BY_HAND = (
+    "INSERT OVERWRITE days_by_hand SELECT carrier, SUM(flights), CAST(substring(h, 1, 10) AS DATE) "
+    "FROM hours GROUP BY carrier, CAST(substring(h, 1, 10) AS DATE)"
+)
+_MONTHS_BY_HAND = (
+    "INSERT OVERWRITE months_by_hand SELECT carrier, SUM(flights), substring(h, 1, 7) "
+    "FROM hours GROUP BY carrier, substring(h, 1, 7)"
+)
+#: Hours of 90 days, and of the year 2023.
+_SEASON, _YEAR = 2_160, 8_760
+
+
+def measure_refresh(turns: int = 5) -> Table:
+    """Returns the time of REFRESH FACT of hours to days and months, and of two INSERTs by hand, in turns; and the
+    calls of functions of this package.
+    """
+    refresh: list[float] = []
+    by_hand: list[float] = []
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for turn in range(turns + 1):
+            with rewriter.connect(Path(folder) / str(turn), engine="duckdb") as connection:
+                run = connection.execute
+                for statement in _HOURS_TO_MONTHS.format(hours=_YEAR if turn < turns else _SEASON).split(";"):
+                    run(statement)
+                if turn == turns:
+                    calls = calls_of_ours(partial(run, "REFRESH FACT flown"))
+                    break
+
+                statements = [(refresh, ["REFRESH FACT flown"]), (by_hand, [_DAYS_BY_HAND, _MONTHS_BY_HAND])]
+                # Whatever runs first warms the caches of the engine for the other.
+                for times, texts in statements if turn % 2 else reversed(statements):
+                    times.append(sum(seconds(partial(run, text)) for text in texts))
+                assert run("SELECT * FROM days ORDER BY d, carrier").fetchall() == (
+                    run("SELECT * FROM days_by_hand ORDER BY d, carrier").fetchall()
+                )
+                assert run("SELECT * FROM months ORDER BY m, carrier").fetchall() == (
+                    run("SELECT * FROM months_by_hand ORDER BY m, carrier").fetchall()
+                )
+    computed, inserted = median(refresh), median(by_hand)
+    return Table(
+        f"REFRESH FACT of {_YEAR:,} hours to days and months",
+        (
+            Figure("REFRESH FACT", computed, f"{computed / inserted:.2f}×; {calls:,} calls for {_SEASON:,} hours"),
+            Figure("— two INSERT OVERWRITE by hand, over the hours", inserted),
+        ),
+    )
+
+
+def calls_of_ours(run: Callable[[], object]) -> int:
+    """Returns the number of calls of functions of this package in this thread, resumed generators included."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal calls
+        calls += event == "call" and frame.f_globals.get("__name__", "").partition(".")[0] == "rewriter"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return calls

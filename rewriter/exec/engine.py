@@ -8,12 +8,20 @@ commits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
-from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues, Table, shown_columns
+from rewriter.catalog.model.objects import (
+    Column,
+    DataFile,
+    PackedPart,
+    Partition,
+    PartitionValues,
+    Table,
+    shown_columns,
+)
 from rewriter.errors import EngineError
 from rewriter.exec.sinks.sink_kinds import GROUPED_SINK, SinkChoice, SinkKind
 from rewriter.grammar.lexer import Token, TokenKind, tokens
@@ -39,6 +47,11 @@ class ScanFile(NamedTuple):
     modified: int = -1
     part: PackedPart | None = None
     rows: int | None = None
+
+
+def scanned(files: Iterable[tuple[Partition, DataFile]]) -> tuple[ScanFile, ...]:
+    """Returns ``scan_file`` of files of the catalog and their partitions."""
+    return tuple([ScanFile(f.path, p.values, f.bytes, part=f.part, rows=f.rows) for p, f in files])
 
 
 def scan_file(file: DataFile, values: PartitionValues) -> ScanFile:

@@ -63,7 +63,10 @@ def is_managed_path(path: str) -> bool:
 
 def is_managed(relation: Relation) -> bool:
     """Tests whether all files are files of a managed table, which never change."""
-    return all(_MANAGED in file.path and file.modified == -1 for file in relation.files)
+    for file in relation.files:  # noqa: SIM110 - a generator would be resumed for each file
+        if _MANAGED not in file.path or file.modified != -1:
+            return False
+    return True
 
 
 def settled_files(relation: Relation) -> tuple[tuple[int, int], ...] | None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import compress, groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewriter.cancellation import Cancellation, cancellable
@@ -639,7 +639,8 @@ def _table(use: TableUse, snapshot: Snapshot) -> Value:
         return {"table": name, "read": total, "total": total}
     read = set()
     if use.ranges:
-        read |= {p.values for p in snapshot.partitions(use.table, use.ranges) if use.keeps(p.values)}
+        found = [partition.values for partition in snapshot.partitions(use.table, use.ranges)]
+        read |= set(compress(found, use.kept(found)))
     if use.wanted is not None:
         read |= {partition.values for partition in snapshot.satisfying(use.table, use.wanted)}
     return {"table": name, "read": len(read), "total": total}

@@ -8,6 +8,7 @@ It reads only values that it also writes.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import combinations
 from types import NoneType
@@ -149,6 +150,18 @@ class TimeLayout:
                 self._ordinals.clear()
             ordinal = self._ordinals[key] = self._read(key)
         return ordinal
+
+    def ordinals(self, values: Sequence[tuple[str | None, ...]]) -> list[int | None]:
+        """Returns ``ordinal`` of each of the values, ``None`` where that raises. Calls nothing for values that the
+        layout has kept.
+        """
+        ordinals = list(map(self._ordinals.get, values))
+        if None in ordinals:
+            for at, ordinal in enumerate(ordinals):
+                if ordinal is None:
+                    with suppress(DataError):
+                        ordinals[at] = self.ordinal(values[at])
+        return ordinals
 
     @cached_property
     def _ordinals(self) -> dict[tuple[str | None, ...], int]:

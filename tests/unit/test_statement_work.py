@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlglot.parser import Parser
 
+from benchmarks.maintain import calls_of_ours
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store.database import Database
 from rewriter.exec.duckdb import engine
@@ -52,6 +53,29 @@ def test_an_insert_is_translated_once(tmp_path: Path, monkeypatch: pytest.Monkey
         assert list(session.execute("SELECT COUNT(*) FROM t").rows()) == [(2,)]
         session.execute("INSERT INTO t (b, a) VALUES ('z', 3)")
         assert sorted(session.execute("SELECT * FROM t").rows()) == [(1, "x"), (2, "y"), (3, "z")]
+
+
+def test_a_refresh_makes_few_calls_for_each_base_partition(tmp_path: Path) -> None:
+    def calls(days: int, name: str) -> int:
+        with Session(tmp_path / name, engine="duckdb") as session:
+            session.execute("CREATE CUBE c (n BIGINT MEASURE COUNT, at TIMESTAMP TIME)")
+            session.execute("CREATE TABLE hours (n BIGINT) PARTITIONED BY (h STRING)")
+            session.execute("CREATE TABLE months (n BIGINT) PARTITIONED BY (m STRING)")
+            session.execute(
+                "CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY at AS (h), "
+                "TABLE months PERIOD MONTHLY PARTITIONED BY at AS (m = 'yyyy-MM'))"
+            )
+            session.execute(
+                "INSERT INTO hours SELECT 1L, date_format(timestamp_seconds(1672531200 + 3600 * id), 'yyyy-MM-dd-HH') "
+                f"FROM range({24 * days})"
+            )
+            made = calls_of_ours(lambda: list(session.execute("REFRESH FACT f").rows()))
+            assert list(session.execute("SELECT SUM(n) FROM months").rows()) == [(24 * days,)]
+            return made
+
+    calls(31, "first")  # The first statement of a process imports modules.
+    month, season = calls(31, "month"), calls(90, "season")
+    assert season - month < 5 * 24 * (90 - 31)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from rewriter.catalog.model.stored_rows import values_in
 from rewriter.catalog.store import schema
 from rewriter.errors import DataError
 from rewriter.lazy_dataclass import dataclass
+from rewriter.timeline import runs
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 
@@ -287,26 +288,37 @@ class Provenance:
             }
             for period in binding.storage_table.layouts
         }
-        times: dict[str, list[TimeRange]] = {"complete": [], "incomplete": [], "unproven": [], "stale": []}
+        ordinals: dict[Period, set[int]] = {period: set() for period in lines}
         read: dict[Slot, set[bytes]] = {}
-        origins = snapshot.origins(table) if binding.coarser_periods else {}
-        for partition in snapshot.partitions(table, self._sources[table.id]):
-            slot = binding.locate(partition.values)
-            if slot is None:
+        coarser_periods, is_parted = binding.coarser_periods, binding.parted
+        origins = snapshot.origins(table) if coarser_periods else {}
+        partitions = snapshot.partitions(table, self._sources[table.id])
+        # A base has many partitions: nothing is called for each of them.
+        for partition, place in zip(partitions, binding.places([p.values for p in partitions]), strict=True):
+            if place is None:
                 continue
-            self._read.add(slot.period)
-            read.setdefault(slot, set()).add(partition.key)
-            time = TimeRange(slot.start, slot.end)
-            state = next((state for state, line in lines[slot.period].items() if line.exists(slot.ordinal)), "stale")
-            if state != "stale" or slot.period in binding.rollup_periods:
-                times[state].append(time)
-            if not binding.is_base(slot.period):
+            period, ordinal = place
+            ordinals[period].add(ordinal)
+            if is_parted:
+                read.setdefault(Slot(period, ordinal), set()).add(partition.key)
+            if period in coarser_periods:
+                slot = Slot(period, ordinal)
                 rests_on = (*_word_of(binding, slot), *origins.get(partition.key, ()))
                 combination = binding.combination(partition.values, slot) if rests_on else ()
                 self._read_origins += [_ReadOrigins(binding, slot, combination, rests_on)] if rests_on else []
-        if binding.parted:
+        if is_parted:
             self._note_unread(binding, read)
-        return _ReadTimes(**{state: RangeSet(ranges) for state, ranges in times.items()})
+        times = dict.fromkeys(("complete", "incomplete", "unproven", "stale"), RangeSet.EMPTY)
+        for period in lines:
+            if ordinals[period]:
+                self._read.add(period)
+                time = _times_of_runs(period, runs.ranges(*runs.of_ordinals(ordinals[period])))
+                for state, line in lines[period].items():
+                    times[state] |= time & times_of(period, line)
+                    time -= times_of(period, line)
+                if period in binding.rollup_periods:
+                    times["stale"] |= time
+        return _ReadTimes(**times)
 
     def _note_unread(self, binding: TimeBinding, read: Mapping[Slot, Collection[bytes]]) -> None:
         """Notes the partitions with content that were not read although others of their period were."""
@@ -376,6 +388,8 @@ def as_sources(sources: Collection[int] | Sources) -> Sources:
 
 def times_of(period: Period, timeline: PartitionTimeline) -> RangeSet:
     """Returns the time of the periods on a timeline."""
-    return RangeSet(
-        TimeRange(period.start(ordinals.start), period.start(ordinals.end)) for ordinals in timeline.ranges()
-    )
+    return _times_of_runs(period, timeline.ranges())
+
+
+def _times_of_runs(period: Period, ordinals: Iterable[OrdinalRange]) -> RangeSet:
+    return RangeSet(TimeRange(period.start(run.start), period.start(run.end)) for run in ordinals)

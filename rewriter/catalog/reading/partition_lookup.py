@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, filterfalse
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeVar
 
@@ -106,16 +106,17 @@ class Lookup:
                 if not scan.filters or scan.holds(self.fields_of(partition.key)):
                     yield partition
 
-    def files(self, partitions: Sequence[Partition]) -> Iterator[tuple[Partition, DataFile]]:
-        """Yields the files of found partitions in (key, path) order: the newest OVERWRITE and the INTOs after it.
+    def files(self, partitions: Sequence[Partition]) -> list[tuple[Partition, DataFile]]:
+        """Returns the files of found partitions in (key, path) order: the newest OVERWRITE and the INTOs after it.
 
-        Yields nothing for an external table, whose readers list its directories. The caller holds the snapshot
+        Returns nothing for an external table, whose readers list its directories. The caller holds the snapshot
         (``leases``).
         """
+        found: list[tuple[Partition, DataFile]] = []
         if self.table.external:
-            return
+            return found
         by_key = {partition.key: partition for partition in partitions}
-        filled = sorted(partition.key for partition in partitions if partition.files)
+        filled = sorted([partition.key for partition in partitions if partition.files])
         ranges: list[KeyRange] = []
         for scan in self.scans:
             if scan.filters:
@@ -126,12 +127,14 @@ class Lookup:
         with self.database.read() as connection:
             if self.snapshot is not None:
                 queries.check_readable(connection, self.snapshot.sequence)
-            for key, file in queries.files(connection, self.ids, ranges):
-                if key not in by_key:
+            for file_keys, files in queries.files(connection, self.ids, ranges):
+                unknown = next(filterfalse(by_key.__contains__, file_keys), None)
+                if unknown is not None:
                     raise damaged_partition(
-                        self.table.name, f"a file has the key {key.hex()}, but no partition has this key"
+                        self.table.name, f"a file has the key {unknown.hex()}, but no partition has this key"
                     )
-                yield by_key[key], file
+                found += zip(map(by_key.__getitem__, file_keys), files, strict=True)
+        return found
 
     def found_keys(self, limit: int | None = None, after: bytes | str | None = None) -> Iterator[bytes]:
         """Yields the keys. Reads nothing else."""

@@ -266,11 +266,12 @@ _FILES = 4096
 
 def files(
     connection: sa.Connection, ids: ValidWriteIdList, ranges: Sequence[KeyRange], cluster: str | None = None
-) -> Iterator[tuple[bytes, DataFile]]:
+) -> Iterator[tuple[Sequence[bytes], Sequence[DataFile]]]:
     """Yields the visible files of partitions in sorted, disjoint key ranges, in (key, path) order: the files of the
     primary cluster, or the copies on another one, whose name is in lower case.
 
-    Each comes with its partition's key. One statement for up to ``range_query.MOST`` ranges.
+    They come in pages: the keys of the files' partitions, and the files. One statement for up to
+    ``range_query.MOST`` ranges.
     """
     row = schema.files if cluster is None else schema.copied_files
     conditions = () if cluster is None else (schema.copied_files.c.cluster == cluster,)
@@ -285,7 +286,7 @@ def files(
                     raise damaged(f"the file {path!r}", str(path), "it has no path, byte count or row count")
             absolute = {path: loaded_path(path, warehouse) for path in dict.fromkeys(paths)}
             columns_read = (map(absolute.__getitem__, paths), rows, sizes, all_parts_in(parts, paths))
-            yield from zip(keys, map(DataFile._make, zip(*columns_read, strict=True)), strict=True)
+            yield keys, list(map(DataFile._make, zip(*columns_read, strict=True)))
 
 
 def check_readable(connection: sa.Connection, sequence: int) -> None:

@@ -145,7 +145,8 @@ class CopyReads(ABC):
         ranges = [KeyRange.of_key(key) for key in by_key] if len(by_key) <= _MOST_KEYS else held
         with self._store(table.id).read() as connection:
             check_readable(connection, self.sequence)
-            listed = files(connection, self.write_ids(table.id), ranges, cluster.lower())
+            pages = files(connection, self.write_ids(table.id), ranges, cluster.lower())
+            listed = [pair for keys, found in pages for pair in zip(keys, found, strict=True)]
             return tuple([(by_key[key], file) for key, file in listed if key in by_key])
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from enum import Enum, IntEnum
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal, SupportsInt
+from functools import cached_property, reduce
+from operator import and_, itemgetter, or_
+from typing import TYPE_CHECKING, Literal, SupportsInt, TypeAlias
 
 from rewriter.catalog.filters.predicates import AnyOf, ScanFilter
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.temporary_views import session_of, with_typed_names
-from rewriter.errors import DataError, Span
 from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline import runs
 from rewriter.timeline.calendars import UTC, Calendar, Period
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from rewriter.catalog.model.objects import Column, PartitionValues, Table
+    from rewriter.errors import Span
     from rewriter.timeline.layouts import TimeLayout
     from rewriter.timeline.periods import UpdatePeriod
     from rewriter.timeline.timeline import OrdinalRange
@@ -98,15 +99,14 @@ class TableUse:
     selections: tuple[Selection, ...] = ()
     wanted: ScanFilter | None = None
 
-    def keeps(self, values: PartitionValues) -> bool:
-        """Tests whether the plan reads a partition found in the ranges."""
-        for test in self._tests:
-            if test(values):
-                return True
-        return not self._tests
+    def kept(self, values: Sequence[PartitionValues]) -> Sequence[bool]:
+        """Tests for each of the partitions found in the ranges whether the plan reads it. No call for each of them."""
+        if not self._tests:
+            return [True] * len(values)
+        return reduce(lambda left, right: list(map(or_, left, right)), (test(values) for test in self._tests))
 
     @cached_property
-    def _tests(self) -> tuple[Callable[[PartitionValues], bool], ...]:
+    def _tests(self) -> tuple[_Test, ...]:
         indexes = {column.name.lower(): index for index, column in enumerate(self.table.partition_columns)}
         return tuple(_test_of(selection, indexes) for selection in self.selections)
 
@@ -146,28 +146,33 @@ class Reading:
     cube: str = ""
 
 
-def _test_of(selection: Selection, indexes: Mapping[str, int]) -> Callable[[PartitionValues], bool]:
-    """Returns a test whether a selection holds a partition. ``indexes`` has the places of columns among its values."""
+#: Tests for each of several partitions whether something holds it.
+_Test: TypeAlias = "Callable[[Sequence[PartitionValues]], list[bool]]"
+
+
+def _test_of(selection: Selection, indexes: Mapping[str, int]) -> _Test:
+    """Returns a test whether a selection holds partitions. ``indexes`` has the places of columns among their values."""
     time_indexes = [indexes[column.lower()] for column in selection.layout.columns]
     secondary_tests = [_test_of(other, indexes) for other in selection.secondary_selections]
-    decode, null_time = selection.layout.ordinal, selection.null_time
     starts, ends = runs.of_ranges(selection.ranges)
+    has_times_only = time_indexes == list(range(len(indexes)))
 
-    def is_selected(values: PartitionValues) -> bool:
-        times = [values[index] for index in time_indexes]
-        for is_selected_by_other in secondary_tests:
-            if not is_selected_by_other(values):
-                return False
-        if null_time or None in times:
-            return null_time and times[0] is None
-        try:
-            ordinal = decode(times)
-        except DataError:
-            return False
-        at = bisect_right(starts, ordinal)
-        return at > 0 and ordinal < ends[at - 1]
+    def are_selected(values: Sequence[PartitionValues]) -> list[bool]:
+        times = values
+        if not has_times_only:
+            times = list(zip(*(map(itemgetter(index), values) for index in time_indexes), strict=True))
+        if selection.null_time:
+            selected = [time[0] is None for time in times]
+        else:
+            selected = [
+                ordinal is not None and (at := bisect_right(starts, ordinal)) > 0 and ordinal < ends[at - 1]
+                for ordinal in selection.layout.ordinals(times)
+            ]
+        for are_selected_by_other in secondary_tests:
+            selected = list(map(and_, selected, are_selected_by_other(values)))
+        return selected
 
-    return is_selected
+    return are_selected
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -149,7 +150,7 @@ def _lack(use: TableUse, cluster: str, context: Context) -> Lack | None:
 def _selected(use: TableUse, ranges: Sequence[KeyRange], context: Context) -> Iterator[Partition]:
     if ranges:
         partitions = context.snapshot.partitions(use.table, ranges)
-        yield from (partition for partition in partitions if use.keeps(partition.values))
+        yield from itertools.compress(partitions, use.kept([partition.values for partition in partitions]))
 
 
 def _satisfying(table: Table, wanted: ScanFilter, held: Sequence[KeyRange], context: Context) -> Iterator[Partition]:

@@ -31,7 +31,7 @@ from rewriter.errors import (
 )
 from rewriter.exec.batch_stream import BatchStream, Failure
 from rewriter.exec.data_files import stored_rows
-from rewriter.exec.engine import EngineQuery, OpenFrame, Relation, ScanFile, scan_file, table_relation
+from rewriter.exec.engine import EngineQuery, OpenFrame, Relation, ScanFile, scan_file, scanned, table_relation
 from rewriter.grammar.families import queries as s
 from rewriter.grammar.lexer import TokenKind, identifier_value, string_value, tokens
 from rewriter.grammar.terms import Query
@@ -418,7 +418,7 @@ def selected_partitions(use: TableUse, context: Context) -> tuple[Partition, ...
         return partitions
     covered = context.snapshot.partitions(use.table, use.ranges)
     if use.selections:
-        covered = tuple([partition for partition in covered if use.keeps(partition.values)])
+        covered = tuple(itertools.compress(covered, use.kept([partition.values for partition in covered])))
     if use.wanted is None:
         return covered
     by_key = {partition.key: partition for partition in covered}
@@ -443,7 +443,7 @@ def scan_size(use: TableUse, context: Context, most_rows: int | None = None) -> 
         return len({file.values for file in first_files}) if table.partition_columns else 0, first_files
     if not table.external or _is_copied(table, context):
         count, data_files = _scanned_managed(use, context)
-        return count, tuple([scan_file(file, partition.values) for partition, file in data_files])
+        return count, scanned(data_files)
     partitions = _external_partitions(use, context)
     found_files = _external_files(table, partitions, context)
     files = tuple([ScanFile(f.path, p.values, f.bytes, f.modified) for p, f in found_files])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
 from functools import reduce
-from itertools import groupby
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.transaction import Writer, note_foreign_write
@@ -204,10 +204,11 @@ def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
     keys = [partition.key for partition in context.snapshot.partitions(use.table, merged_ranges)]
     ranges: list[KeyRange] = []
     # The keys between two stretches were not looked at: a run ends where its stretch does.
-    for (is_read, _), run in groupby(keys, lambda key: (key in read_keys, bisect_right(starts, key))):
-        if is_read:
-            run_keys = list(run)
-            ranges.append(KeyRange(run_keys[0], run_keys[-1] + b"\x00"))
+    places = [(key in read_keys, bisect_right(starts, key)) for key in keys]
+    edges = [at for at, (before, after) in enumerate(pairwise(places), 1) if before != after]
+    for first, end in pairwise((0, *edges, len(keys))):
+        if first < end and places[first][0]:
+            ranges.append(KeyRange(keys[first], keys[end - 1] + b"\x00"))
     return ranges
 
 

@@ -43,5 +43,5 @@ def test_periods_that_share_a_table_are_told_apart() -> None:
     (use,) = planned.uses
     chosen = ["2013-02", "2013-01-30", "2013-01-29-06", "2013-03-01-05"]
     partitions = ["2013-01", "2013-02-01", "2013-Q1", "2013", "2013-01-29", "2013-01-30-04", "2013-03-01-06", None, "x"]
-    assert [use.keeps((value,)) for value in chosen] == [True] * len(chosen)
-    assert [use.keeps((value,)) for value in partitions] == [False] * len(partitions)
+    assert use.kept([(value,) for value in chosen]) == [True] * len(chosen)
+    assert use.kept([(value,) for value in partitions]) == [False] * len(partitions)

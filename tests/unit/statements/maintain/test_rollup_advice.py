@@ -68,7 +68,7 @@ def rows_read(session: Session, query: str) -> int:
         partition.rows or 0
         for use in plan.uses
         for partition in snapshot.partitions(use.table, use.ranges)
-        if use.keeps(partition.values)
+        if use.kept([partition.values]) == [True]
     )
 
 
