@@ -312,12 +312,13 @@ class Provenance:
         for period in lines:
             if ordinals[period]:
                 self._read.add(period)
-                time = _times_of_runs(period, runs.ranges(*runs.of_ordinals(ordinals[period])))
+                left = [*runs.ranges(*runs.of_ordinals(ordinals[period]))]
+                # The lines may have many more ranges than were read.
                 for state, line in lines[period].items():
-                    times[state] |= time & times_of(period, line)
-                    time -= times_of(period, line)
+                    times[state] |= _times_of_runs(period, [part for run in left for part in line.covered(run)])
+                    left = [part for run in left for part in line.missing(run)]
                 if period in binding.rollup_periods:
-                    times["stale"] |= time
+                    times["stale"] |= _times_of_runs(period, left)
         return _ReadTimes(**times)
 
     def _note_unread(self, binding: TimeBinding, read: Mapping[Slot, Collection[bytes]]) -> None:
