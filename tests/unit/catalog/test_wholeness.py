@@ -701,3 +701,36 @@ def test_long_random_histories_of_countries(tmp_path: Path, seed: int) -> None:
     for _ in range(250):
         history.step()
         history.compare()
+
+
+def test_hours_between_the_days_of_a_table_are_no_parts_of_days(w: Warehouse) -> None:
+    # By key, the hours of a day stand between it and the next day. The second day lacks a part that its hours have.
+    both = w.create("both", PARTED)
+    make_fact(w, StorageTable("both", "t", {P.HOURLY: layout(P.HOURLY), P.DAILY: layout(P.DAILY)}, False, BOTH))
+    days = ["2013-01-01", "2013-01-02", "2013-01-03"]
+    for day in days:
+        put(w, both, f"{day}-05", "us", "eu")
+    values = [(day, country) for day in days for country in ("us", "eu") if (day, country) != (days[1], "eu")]
+    hours = [KeyRange(key(both, f"{day}-00", ""), key(both, f"{day}-24", "")) for day in days]
+    with w.catalog.begin() as tx:
+        tx.commit([change(tx, both, *values, overwrite=True)], {both.id: hours})
+    assert status(w, "both") == ([days[0], days[2]], [])
+    assert w.fresh("both", P.HOURLY) == [f"{day}-05" for day in days]
+
+
+def test_partitions_that_were_dropped_before_the_fact_need_name_no_time(w: Warehouse) -> None:
+    # By key, the first of them stands between both days.
+    hours, days = w.create("hours", PARTED), w.create("days", PARTED)
+    for table, values in ((hours, ("2013-01-01-00x", "later")), (days, ("2013-01-01x", "later"))):
+        for value in values:
+            put(w, table, value, "us")
+            drop(w, table, value, "us")
+    make_fact(w, parted("hours", P.HOURLY), parted("days", P.DAILY))
+    for day in ("2013-01-01", "2013-01-02"):
+        put(w, hours, f"{day}-00", "us", "eu")
+    with w.catalog.begin() as tx:
+        values = [(day, country) for day in ("2013-01-01", "2013-01-02") for country in ("us", "eu")]
+        tx.commit([change(tx, days, *values, overwrite=True)], [hours.id])
+    assert status(w, "days") == (["2013-01-01", "2013-01-02"], [])
+    put(w, hours, "2013-01-02-01", "us", "eu")
+    assert status(w, "days") == (["2013-01-01"], ["2013-01-02"])
