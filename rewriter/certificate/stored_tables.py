@@ -203,12 +203,12 @@ def over_period(origin: Mapping[str, Any], period: str, zone: str, start: int) -
 
 def written_by(version: Record, stored: StoredTable) -> int:
     """Returns the commit that wrote a version of a base partition, or that brought it into the fact with its table; -1
-    for a partition that was registered empty, which holds no event.
+    for a partition that was registered empty, which holds no event, and for one that had ended before its table came.
     """
-    if version.as_of == REGISTERED:
-        return -1
     joined = stored.definition.get("joined") or -1
-    return max(version.written, joined if version.ended is None or version.ended > joined else -1)
+    if version.as_of == REGISTERED or (version.ended is not None and version.ended < joined):
+        return -1
+    return max(version.written, joined)
 
 
 @dataclass

@@ -107,6 +107,17 @@ def test_base_partitions_that_a_table_brings_are_news(session: Session) -> None:
     assert covered(session, "2013-01-02", "2013-01-03") == ["days"]
 
 
+def test_partitions_without_content_that_a_table_brings_are_no_news(session: Session) -> None:
+    # One was dropped before the table came, and one was registered and never written.
+    run(session, f"{ADD_DAYS}; {FILL}; CREATE TABLE more (n BIGINT) PARTITIONED BY (dt STRING)")
+    run(session, "INSERT INTO more VALUES (1, '2013-01-01-05'), (1, '2013-01-02-05')")
+    run(session, "ALTER TABLE more DROP PARTITION (dt = '2013-01-01-05')")
+    run(session, "ALTER TABLE more ADD PARTITION (dt = '2013-01-01-06')")
+    run(session, "ALTER FACT f ADD STORAGE (TABLE more PERIOD HOURLY PARTITIONED BY t AS (dt))")
+    assert covered(session) == ["days"]
+    assert "days" not in covered(session, "2013-01-02", "2013-01-03")
+
+
 @pytest.mark.parametrize(
     ("statement", "condition"),
     [
