@@ -10,6 +10,7 @@ import hashlib
 import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
@@ -260,7 +261,9 @@ class CatalogRecords:
         for id, kind, name, definition, made, ended, made_by, ended_by in self._rows(_OBJECTS, {}):
             is_seen = made is not None and made <= self.commit and made_by != ended_by
             if is_seen and (ended_by == _NEVER or ended is None or ended > self.commit):
-                objects[kind, name.lower()] = Object(id, name, json.loads(definition))
+                # A damaged one is as one that is not there: what needs it is not accepted.
+                with suppress(ValueError):
+                    objects[kind, name.lower()] = Object(id, name, json.loads(definition))
         return objects
 
     def find(self, kind: str, name: str) -> Object | None:
@@ -321,7 +324,7 @@ class CatalogRecords:
         return versions
 
     def versions_in(self, table: Object, ranges: Sequence[tuple[str, str | None]]) -> Iterator[Record]:
-        """Yields the versions whose first partition column lies in one of ``text_ranges``: a text, or a day."""
+        """Yields the versions whose first partition column lies in one of some ranges of texts, or of days."""
         type = table.definition["partition_columns"][0][1].lower()
         if ranges == [("", None)] or type not in ("string", "date"):
             yield from self.versions(table)

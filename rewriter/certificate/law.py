@@ -98,7 +98,7 @@ from rewriter.certificate.stored_tables import (
     written_by,
 )
 from rewriter.certificate.subqueries import clauses_of, counterpart, enclosing_nodes, offset_of_name
-from rewriter.certificate.transforms import selected_partitions
+from rewriter.certificate.transforms import partitions_of_arm
 
 FORMAT = "rewriter certificate 1"
 
@@ -782,7 +782,7 @@ def _check_arm(arm: ArmQuery, reference: _Reference, block: QueryBlock) -> tuple
         if name in stored.others or (name == block.time and not stored.is_raw)
     }
     starts, chosen = reference.selected.get(stored.name, {}), set()
-    for version, values in selected_partitions(arm, stored.table, catalog):
+    for version, values in partitions_of_arm(arm, stored.table, catalog):
         chosen.add(version.values)
         stored.check_width(version, names_read)
         for time, (compute, computed) in times.items() if version.values in starts else ():

@@ -39,7 +39,7 @@ class _Transform:
     step: int
 
 
-def selected_partitions(
+def partitions_of_arm(
     arm: ArmQuery, table: Object, catalog: CatalogRecords
 ) -> Sequence[tuple[Record, Mapping[str, Any]]]:
     """Returns the partitions of a table that a query in place of a cube selects at the commit of the catalog's records,
@@ -53,7 +53,9 @@ def selected_partitions(
     columns, condition = table.definition["partition_columns"], arm.condition
     test, typed = _partition_test(condition, table.definition), catalog.typed.setdefault(table.id, {})
     # The catalog reads partitions by the text of the first column.
-    ranges = [("", None)] if condition is None else text_ranges(condition, columns[0][0].lower(), columns[0][1].lower())
+    ranges = (
+        [("", None)] if condition is None else _text_ranges(condition, columns[0][0].lower(), columns[0][1].lower())
+    )
     selected = list[tuple[Record, Mapping[str, Any]]]()
     for version in catalog.versions_in(table, ranges):
         if not version.is_seen(catalog.commit):
@@ -68,21 +70,21 @@ def selected_partitions(
     return selected
 
 
-def text_ranges(node: exp.Expr, column: str, type: str) -> list[tuple[str, str | None]]:
+def _text_ranges(node: exp.Expr, column: str, type: str) -> list[tuple[str, str | None]]:
     """Returns ranges of texts, both ends included, in one of which a column lies where a condition is true; in order,
     apart from each other. ``None`` is no upper bound. ``type`` is that of the column; days are compared as texts.
     """
     node = node.unnest()
     if isinstance(node, exp.And):
-        right = text_ranges(node.expression, column, type)
+        right = _text_ranges(node.expression, column, type)
         both = (
             (max(low, other), high if last is None else last if high is None else min(high, last))
-            for low, high in text_ranges(node.this, column, type)
+            for low, high in _text_ranges(node.this, column, type)
             for other, last in right
         )
         return [(low, high) for low, high in both if high is None or low <= high]
     if isinstance(node, exp.Or):
-        return _joined(range_ for part in node.flatten() for range_ in text_ranges(part, column, type))
+        return _joined(range_ for part in node.flatten() for range_ in _text_ranges(part, column, type))
     is_column = isinstance(node.this, exp.Column) and node.this.name.lower() == column
     options = node.expressions if isinstance(node, exp.In) else [node.args.get("expression")]
     texts = [_text_of(option, type) for option in options]

@@ -224,7 +224,7 @@ _MOST_CHANGES = 1000
 Piece = tuple[int | None, tuple[int, ...]]
 
 
-def moved_timestamp(expression: str, micros: int) -> str:
+def _moved_timestamp(expression: str, micros: int) -> str:
     """Returns a timestamp, moved later by whole seconds."""
     if not micros:
         return expression
@@ -237,7 +237,7 @@ def moved_timestamp(expression: str, micros: int) -> str:
 
 def moved_parts(parts: Sequence[Part], micros: int) -> tuple[Part, ...]:
     """Returns the parts of a timestamp, moved later by whole seconds."""
-    head, tail = moved_timestamp("\0", micros).split("\0")
+    head, tail = _moved_timestamp("\0", micros).split("\0")
     return (head, *parts, tail) if micros else tuple(parts)
 
 
@@ -286,7 +286,7 @@ def truncated_instant(unit: str, period: Period, calendar: Calendar, instant: st
     """Returns the first instant of the period around an instant of the range. ``unit`` is the name for date_trunc."""
 
     def rendered(shift: tuple[int, ...]) -> tuple[str]:
-        return (moved_timestamp(f"date_trunc('{unit}', {moved_timestamp(instant, shift[0])})", -shift[1]),)
+        return (_moved_timestamp(f"date_trunc('{unit}', {_moved_timestamp(instant, shift[0])})", -shift[1]),)
 
     pieces = truncations(period, calendar, extent) if isinstance(period, ZonedPeriod) else [(None, (0, 0))]
     return "".join(map(str, cases((instant,), pieces, rendered)))
@@ -348,4 +348,4 @@ def cases(
 
 def _text(subject: str, pieces: Sequence[Piece]) -> str:
     """Returns the subject, moved by the single offset of each piece."""
-    return "".join(map(str, cases((subject,), pieces, lambda shift: [moved_timestamp(subject, shift[0])])))
+    return "".join(map(str, cases((subject,), pieces, lambda shift: [_moved_timestamp(subject, shift[0])])))

@@ -293,8 +293,8 @@ def test_a_condition_that_is_no_range_proves_nothing(tmp_path: Path, path: str, 
             query = from_cube(path, f"{CUBE_DAY} AND {condition}")
             result = session.execute(f"INSERT OVERWRITE days PARTITION (ds = '2013-01-01') {query}")
             assert day(session)[:4] == (0, 0, 1, 0), condition
-            (warning,) = result.warnings
-            assert warning.startswith("days: what was written is unproven"), condition
+            # Some conditions compare units that are shorter than the periods, and warn of that, too.
+            (warning,) = (text for text in result.warnings if text.startswith("days: what was written is unproven"))
             assert "a condition that does not select whole partitions" in warning, condition
             assert session.execute(f"SELECT COUNT(*) FROM c WHERE {CUBE_DAY}").fetch() == events
 
