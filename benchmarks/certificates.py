@@ -17,8 +17,8 @@ from benchmarks.timing import Figure, Table, WideTable, seconds, shown
 from rewriter.dbapi.connection import Connection
 from rewriter.statements.query.certificates import check_certificate
 
-#: A year of hours; late events in each third week, half of them refreshed: pieces of months, days and hours.
-_YEAR = """
+#: A fact of hours, days and months.
+HOURS_DAYS_MONTHS = """
 CREATE CUBE flights (carrier STRING, flights BIGINT MEASURE COUNT, departed TIMESTAMP TIME);
 CREATE TABLE hours (carrier STRING, flights BIGINT) PARTITIONED BY (h STRING);
 CREATE TABLE days (carrier STRING, flights BIGINT) PARTITIONED BY (d DATE);
@@ -26,7 +26,9 @@ CREATE TABLE months (carrier STRING, flights BIGINT) PARTITIONED BY (m STRING);
 CREATE FACT flown OF CUBE flights STORED IN (
   TABLE hours PERIOD HOURLY PARTITIONED BY departed AS (h), TABLE days PERIOD DAILY PARTITIONED BY departed AS (d),
   TABLE months PERIOD MONTHLY PARTITIONED BY departed AS (m = 'yyyy-MM'));
-INSERT INTO hours SELECT c, 1L,
+"""
+#: A year of hours; late events in each third week, half of them refreshed: pieces of months, days and hours.
+_YEAR = f"""{HOURS_DAYS_MONTHS}INSERT INTO hours SELECT c, 1L,
   date_format(timestamp_seconds(1672531200 + 3600 * id), 'yyyy-MM-dd-HH')
   FROM range(8760) CROSS JOIN (VALUES ('AA'), ('UA')) AS v (c);
 REFRESH FACT flown
@@ -59,7 +61,7 @@ QUERIES, TRIALS, PERCENTS = 4_000, 2, (1, 3, 10)
 
 
 @contextmanager
-def _world(script: str) -> Iterator[Connection]:
+def world(script: str) -> Iterator[Connection]:
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with rewriter.connect(Path(folder) / "warehouse", engine="duckdb") as connection:
@@ -70,7 +72,7 @@ def _world(script: str) -> Iterator[Connection]:
 
 def measure() -> Table:
     """Returns the figures of a certificate of a year of mixed pieces."""
-    with _world(_YEAR) as connection:
+    with world(_YEAR) as connection:
         for week in range(17):
             connection.execute(_LATE.format(1 + week * 3 * 7 // 31, 1 + week * 3 * 7 % 28))
         connection.execute("REFRESH FACT flown FROM '2023-01-01' TO '2023-07-01'")
@@ -140,7 +142,7 @@ def measure_proofs(percents: tuple[int, ...] = PERCENTS, trials: int = TRIALS, q
     each trial.
     """
     rows = []
-    with _world(_EVENTS) as connection:
+    with world(_EVENTS) as connection:
         connection.execute("SET rewriter.verify_when = before")
         for percent in percents:
             plain: list[float] = []

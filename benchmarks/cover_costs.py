@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
-import warnings
-from pathlib import Path
 from statistics import median
 
-import rewriter
+from benchmarks.certificates import HOURS_DAYS_MONTHS, world
 from benchmarks.timing import WideTable, shown
 from rewriter.dbapi.connection import Connection
 
-_WORLD = """
-CREATE CUBE flights (carrier STRING, flights BIGINT MEASURE COUNT, departed TIMESTAMP TIME);
-CREATE TABLE hours (carrier STRING, flights BIGINT) PARTITIONED BY (h STRING);
-CREATE TABLE days (carrier STRING, flights BIGINT) PARTITIONED BY (d DATE);
-CREATE TABLE months (carrier STRING, flights BIGINT) PARTITIONED BY (m STRING);
-CREATE FACT flown OF CUBE flights STORED IN (
-  TABLE hours PERIOD HOURLY PARTITIONED BY departed AS (h), TABLE days PERIOD DAILY PARTITIONED BY departed AS (d),
-  TABLE months PERIOD MONTHLY PARTITIONED BY departed AS (m = 'yyyy-MM'));
-INSERT INTO hours SELECT c, CAST(abs(hash(c, i)) % 1000000 AS BIGINT),
+_ROWS_AND_ROLLUPS = """INSERT INTO hours SELECT c, CAST(abs(hash(c, i)) % 1000000 AS BIGINT),
   date_format(timestamp_seconds(1672531200 + 3600 * i), 'yyyy-MM-dd-HH')
   FROM (SELECT id AS i FROM range(2160)) CROSS JOIN (SELECT concat('c', id) AS c FROM range({rows}));
 REFRESH FACT flown
@@ -37,12 +26,8 @@ def measure() -> WideTable:
     """Returns the median times of known texts, in turns, and the tables that they read."""
     lines = []
     for rows in ROWS:
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with rewriter.connect(Path(folder) / "warehouse", engine="duckdb") as connection:
-                for statement in _WORLD.format(rows=rows).split(";"):
-                    connection.execute(statement)
-                lines += [_line(connection, rows, first, end) for first, end in RANGES]
+        with world(HOURS_DAYS_MONTHS + _ROWS_AND_ROLLUPS.format(rows=rows)) as connection:
+            lines += [_line(connection, rows, first, end) for first, end in RANGES]
     return WideTable(
         "Queries on DuckDB over hours, days and months, by the rule of a cover's cost",
         ("rows of an hour", "range", *(f"`{rule}`" for rule in _RULES), "work / partitions", *_RULES),

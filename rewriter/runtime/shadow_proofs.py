@@ -81,10 +81,8 @@ class ShadowProofs:
         time is left, beside a running proof, and after ``close``.
         """
         proof.is_pending = False
-        if not parts or self._is_closed or (self._latest is not None and self._latest.is_running):
-            proof.end()
-            return
-        if not self._has_time(settings):
+        is_busy = self._is_closed or (self._latest is not None and self._latest.is_running)
+        if not parts or is_busy or not self._has_time(settings):
             proof.end()
             return
         self._latest, self._seconds = proof, settings.seconds

@@ -639,8 +639,8 @@ def _table(use: TableUse, snapshot: Snapshot) -> Value:
         return {"table": name, "read": total, "total": total}
     read = set()
     if use.ranges:
-        found = [partition.values for partition in snapshot.partitions(use.table, use.ranges)]
-        read |= set(compress(found, use.kept(found)))
+        values = [partition.values for partition in snapshot.partitions(use.table, use.ranges)]
+        read |= set(compress(values, use.kept(values)))
     if use.wanted is not None:
         read |= {partition.values for partition in snapshot.satisfying(use.table, use.wanted)}
     return {"table": name, "read": len(read), "total": total}

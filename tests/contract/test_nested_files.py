@@ -349,11 +349,9 @@ def test_events_in_orc_have_nested_columns(engine: Engine, tmp_path: Path) -> No
             session.execute(statement)
         query = "SELECT site, SUM(visits) FROM visits WHERE at >= '2024-05-01' AND at < '2024-05-02' GROUP BY site"
         assert session.execute(query).fetch() == [("a", 2)]
-        found = session.execute(
-            "SELECT tags, `by`.name, `by`.at FROM events WHERE d = '2024-05-01' ORDER BY at"
-        ).fetch()
+        rows = session.execute("SELECT tags, `by`.name, `by`.at FROM events WHERE d = '2024-05-01' ORDER BY at").fetch()
         at = dt.datetime(2024, 5, 1, 9, 59, 59, 1, tzinfo=dt.UTC)
-        assert comparable(found) == comparable([(["x", None], "Ann", at), (None, None, None)])
+        assert comparable(rows) == comparable([(["x", None], "Ann", at), (None, None, None)])
 
 
 @pytest.mark.spark

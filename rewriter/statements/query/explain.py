@@ -202,8 +202,8 @@ def _access_paths(use: TableUse, context: Context) -> list[str]:
     if use.ranges or (use.ranges is not None and use.wanted is None):
         lookup = context.snapshot.lookup(use.table, None, use.ranges)
         lines += _indented(lookup)
-        found = [partition.values for partition in context.snapshot.partitions(use.table, use.ranges)]
-        kept_partitions = sum(use.kept(found))
+        values = [partition.values for partition in context.snapshot.partitions(use.table, use.ranges)]
+        kept_partitions = sum(use.kept(values))
         if kept_partitions < lookup.count():
             lines.append(f"  chosen by period and time: {kept_partitions:,}")
     return lines

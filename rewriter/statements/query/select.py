@@ -31,7 +31,7 @@ from rewriter.errors import (
 )
 from rewriter.exec.batch_stream import BatchStream, Failure
 from rewriter.exec.data_files import stored_rows
-from rewriter.exec.engine import EngineQuery, OpenFrame, Relation, ScanFile, scan_file, scanned, table_relation
+from rewriter.exec.engine import EngineQuery, OpenFrame, Relation, ScanFile, scanned, table_relation
 from rewriter.grammar.families import queries as s
 from rewriter.grammar.lexer import TokenKind, identifier_value, string_value, tokens
 from rewriter.grammar.terms import Query
@@ -542,7 +542,7 @@ def _first_files(use: TableUse, most_rows: int, context: Context) -> tuple[ScanF
             break
         rows += file.rows or 0
         paths.add(file.path)
-    return tuple([scan_file(file, partition.values) for partition, file in all_files if file.path in paths])
+    return scanned((partition, file) for partition, file in all_files if file.path in paths)
 
 
 def _first_partitions(table: Table, most_rows: int, context: Context) -> tuple[KeyRange, ...]:
